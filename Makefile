@@ -1,0 +1,36 @@
+# Every target sets up what it needs; nothing is reinstalled unless pyproject.toml changed.
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test test-fast lint format bench clean
+
+$(READY): pyproject.toml
+	python3 -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@
+
+demo: $(READY)  ## fit free and parity models on bundled data, print the table, save the tradeoff
+	$(BIN)/python examples/demo.py
+
+test: $(READY)  ## the whole suite
+	$(BIN)/python -m pytest
+
+test-fast: $(READY)  ## the suite without what is marked slow
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: $(READY)  ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)  ## let ruff rewrite the sources
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## time and memory beside scikit-learn and the paper's formula (idle machine, minutes)
+	$(BIN)/python benchmarks/bench_fit.py
+
+clean:  ## remove what the targets made
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

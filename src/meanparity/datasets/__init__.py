@@ -1,0 +1,7 @@
+"""Two bundled real data sets and the generator of the paper's synthetic one."""
+
+from meanparity.datasets._adult import load_adult
+from meanparity.datasets._communities_crime import load_communities_crime
+from meanparity.datasets._synthetic import make_synthetic
+
+__all__ = ["load_adult", "load_communities_crime", "make_synthetic"]

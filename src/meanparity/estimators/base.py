@@ -1,0 +1,183 @@
+"""What the estimators share: reading the input, storing the solution, predicting."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from meanparity._typing import Features, FloatArray
+from meanparity.constraints import Functionals, resolve_constraint
+from meanparity.groups import Groups
+from meanparity.path import Basis, CurveSums, Tradeoff, check_unfairness
+from meanparity.solvers import Solution
+from meanparity.sources import Table
+
+
+class ParityWarning(UserWarning):
+    """Rounding left a gap that can be noticed."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableBasis:
+    """Functions of the rows of a table."""
+
+    table: Table
+    functions: Basis
+
+    def evaluate(self, X: Any, coef: FloatArray) -> FloatArray:
+        """Values of the functions with coefficients coef, (p, m), at the rows of X: (n, m)."""
+        return self.functions.evaluate(self.table.features(X), coef)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A checked training set."""
+
+    table: Table
+    X: Features
+    Y: FloatArray
+    alpha: FloatArray
+    groups: Groups
+    functionals: Functionals
+
+
+class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators; subclasses solve."""
+
+    # a fit cannot do without it, so it is asked for wherever metadata are routed
+    __metadata_request__fit: ClassVar = {"sensitive_features": True}
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        solve: Callable[[Problem], tuple[Solution, Basis]],
+    ) -> None:
+        """Check the input, solve, and store what all estimators have in common."""
+        unfairness = check_unfairness(self.unfairness)
+        problem, single_output = self._problem(X, y, sensitive_features)
+        solution, functions = solve(problem)
+
+        fair, free = solution.fair.fitted, solution.free.fitted
+        fitted = (1 - unfairness) * fair + unfairness * free
+        gaps = problem.functionals.gaps(fitted) - unfairness * problem.functionals.gaps(free)
+        self.parity_residual_ = float(np.abs(gaps).max())
+        _warn_of_gap(self.parity_residual_, problem.Y)
+
+        means = problem.groups.means(fitted)
+        means = means[:, 0] if single_output else means
+        self.groups_ = problem.groups
+        self.group_means_ = dict(zip(problem.groups.keys, means.tolist(), strict=True))
+        self.implies_mean_parity_ = problem.functionals.implies_mean_parity
+        self.solver_ = solution.info.solver
+        self.solver_info_ = solution.info
+        self.tradeoff_ = Tradeoff(
+            solution,
+            TableBasis(problem.table, functions),
+            CurveSums.of(problem.Y, fair, free, problem.groups),
+            single_output,
+        )
+        self._function = self.tradeoff_.at(unfairness)
+        self._table, self._functions = problem.table, functions
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predictions for the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows, with the columns that were there in fit.
+
+        Returns
+        -------
+        (n,) array, or (n, m) for several outputs
+        """
+        check_is_fitted(self, "tradeoff_")
+        features = self._read(self._table, X, reset=False)
+        return replace(self._function, basis=self._functions).predict(features)
+
+    def _problem(self, X: Any, y: Any, sensitive_features: Any) -> tuple[Problem, bool]:
+        """The training set, checked, and whether y has one dimension."""
+        name = type(self).__name__
+        if y is None:
+            raise ValueError(
+                f"This {name} estimator requires y to be passed, but the target y is None."
+            )
+        table = Table.like(X, self.sensitive_columns, bool(self.drop_sensitive))
+        features = self._read(table, X, reset=True)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=name)
+        check_consistent_length(X, y)
+        Y = y.reshape(len(y), -1)
+        groups = self._groups(table, X, sensitive_features, len(Y))
+        functionals = resolve_constraint(self.constraint).functionals(groups)
+        alpha = _check_alpha(self.alpha, Y.shape[1])
+        return Problem(table, features, Y, alpha, groups, functionals), y.ndim == 1
+
+    def _read(self, table: Table, X: Any, *, reset: bool) -> Features:
+        """Features of X; names and number of columns are compared the way scikit-learn does."""
+        if reset or np.ndim(X) != 2:
+            features = table.features(X, estimator=type(self).__name__)
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return features
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return table.features(X, estimator=type(self).__name__)
+
+    def _groups(self, table: Table, X: Any, sensitive_features: Any, n_rows: int) -> Groups:
+        """The groups, from wherever the sensitive columns travel."""
+        if table.sensitive and sensitive_features is not None:
+            raise ValueError(
+                f"Both sensitive_features and sensitive_columns={self.sensitive_columns!r} say "
+                "what is sensitive. Pass one of them."
+            )
+        if sensitive_features is not None:
+            return Groups.from_columns(sensitive_features, n_rows=n_rows)
+        if table.sensitive:
+            return Groups.from_columns(table.sensitive_values(X), n_rows=n_rows)
+        raise ValueError(
+            f"{type(self).__name__} needs to know who is in which group. Pass "
+            "fit(X, y, sensitive_features=...), or, if the sensitive columns are in X, name them: "
+            f"{type(self).__name__}(sensitive_columns=[...])."
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _check_alpha(alpha: Any, n_outputs: int) -> FloatArray:
+    """The penalty of each output: (m,)."""
+    try:
+        values = np.asarray(alpha, dtype=float)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
+    if isinstance(alpha, bool) or not np.isfinite(values).all():
+        raise ValueError(f"alpha={alpha!r} is not a finite number. Pass 0 or more.")
+    if (values < 0).any():
+        raise ValueError(f"alpha={alpha!r} is negative. Pass 0 (no penalty) or more.")
+    if values.ndim > 1 or values.size not in (1, n_outputs):
+        raise ValueError(
+            f"alpha has shape {values.shape}, but y has {n_outputs} output(s). "
+            "Pass one number, or one for each output."
+        )
+    return np.broadcast_to(values, n_outputs).copy()
+
+
+def _warn_of_gap(residual: float, Y: FloatArray) -> None:
+    scale = float(Y.std(axis=0).max())
+    if residual > 1e-8 * scale > 0:
+        warnings.warn(
+            f"A gap of {residual:.2g} is left on the training rows ({residual / scale:.1g} "
+            "standard deviations of y): alpha is so small that rounding shows. Raise alpha, or "
+            "scale the features.",
+            ParityWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,156 @@
+"""Ridge regression under parity."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from meanparity._typing import Features, FloatArray
+from meanparity.constraints import Constraint
+from meanparity.estimators.base import ParityRegressor, Problem
+from meanparity.kernels import Kernel
+from meanparity.path import Basis
+from meanparity.solvers import Fit, Solution, solve
+
+
+class ParityRidge(ParityRegressor):
+    r"""Linear ridge regression whose predictions meet a parity constraint.
+
+    Minimises ``‖y − Xw − b‖² + α‖w‖²`` over w and b subject to the constraint on the training
+    rows, by default that every sensitive group has the same mean prediction. Without the
+    constraint (``unfairness=1``) it is scikit-learn's `Ridge`; with ``alpha=0`` it is ordinary
+    least squares, of least norm where that is not unique.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (m,), default=1.0
+        Ridge penalty, one for all outputs or one for each.
+    fit_intercept : bool, default=True
+        Whether to fit the constant b, which is not penalised.
+    unfairness : float, default=0.0
+        The dial: 0 is parity, 1 is the unconstrained fit; between, every gap on the training rows
+        is this share of the unconstrained one.
+    constraint : {"mean_parity", "covariance_parity"} or Constraint, default="mean_parity"
+        What has to hold.
+    sensitive_columns : int, str or list of them, optional
+        Positions or names of columns of X that say who is in which group, instead of
+        `sensitive_features`. They stay features as well unless `drop_sensitive`.
+    drop_sensitive : bool, default=False
+        Whether `sensitive_columns` are left out of the features. They may hold text then.
+    solver : {"auto", "primal", "dense", "spectral"}, default="auto"
+        How to solve. "primal" works with one coefficient per column; "dense" and "spectral" with
+        one per row, which is faster when there are fewer rows than columns.
+
+    Attributes
+    ----------
+    coef_ : (d,) or (m, d) array
+        Coefficients of the features.
+    intercept_ : float or (m,) array
+        The constant.
+    group_means_ : dict
+        Mean prediction of each group on the training rows.
+    parity_residual_ : float
+        Largest deviation from the constraint on the training rows, in the units of y: what
+        rounding left.
+    tradeoff_ : Tradeoff
+        Everything between the constrained and the free fit.
+    groups_ : Groups
+        Who is in which group.
+    implies_mean_parity_ : bool
+        Whether the constraint makes the group means equal on these groups.
+    solver_, solver_info_ : str, Info
+        Which solver ran, and what it took.
+    n_features_in_, feature_names_in_
+        Number and names of the columns seen in fit.
+
+    See Also
+    --------
+    ParityKernelRidge : The same in the function space of a kernel.
+
+    Examples
+    --------
+    >>> from meanparity.datasets import make_synthetic
+    >>> from meanparity.metrics import mean_parity_gap
+    >>> X, y, s = make_synthetic(500, random_state=0)
+    >>> model = ParityRidge(alpha=1.0).fit(X, y, sensitive_features=s)
+    >>> mean_parity_gap(y, model.predict(X), sensitive_features=s) < 1e-12
+    True
+    >>> free = model.tradeoff_.at(1.0).predict(X)
+    >>> mean_parity_gap(y, free, sensitive_features=s) > 0.1
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        fit_intercept: bool = True,
+        unfairness: float = 0.0,
+        constraint: str | Constraint = "mean_parity",
+        sensitive_columns: Any = None,
+        drop_sensitive: bool = False,
+        solver: str = "auto",
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.unfairness = unfairness
+        self.constraint = constraint
+        self.sensitive_columns = sensitive_columns
+        self.drop_sensitive = drop_sensitive
+        self.solver = solver
+
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None) -> ParityRidge:
+        """Fit the constrained and the unconstrained model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Features.
+        y : array-like of shape (n,) or (n, m)
+            Targets.
+        sensitive_features : array-like of shape (n,) or (n, r), series or data frame
+            One or several sensitive columns; every combination of values that occurs is a group.
+            Required unless `sensitive_columns` names columns of X.
+        """
+        self._fit(X, y, sensitive_features, self._solve)
+        coef, intercept = self._function.coef, self._function.intercept
+        single = self._function.single_output
+        self.coef_ = coef[:, 0] if single else coef.T
+        self.intercept_ = float(intercept[0]) if single else intercept
+        return self
+
+    def _solve(self, problem: Problem) -> tuple[Solution, Basis]:
+        X, centre = problem.X, np.zeros(problem.X.shape[1])
+        if self.fit_intercept and not sparse.issparse(X):
+            centre = X.mean(axis=0)
+            X = X - centre  # far from zero, products of rows would lose digits
+        solution = solve(
+            X,
+            problem.Y,
+            problem.functionals,
+            problem.alpha,
+            kernel=Kernel("linear").bind(X),
+            is_linear=True,
+            fit_intercept=bool(self.fit_intercept),
+            solver=self.solver,
+        )
+        by_row = solution.info.solver != "primal"
+
+        def on_columns(fit: Fit) -> Fit:
+            coef = X.T @ fit.coef if by_row else fit.coef
+            return replace(fit, coef=coef, intercept=fit.intercept - centre @ coef)
+
+        solution = replace(solution, fair=on_columns(solution.fair), free=on_columns(solution.free))
+        return solution, LinearFunctions()
+
+
+class LinearFunctions:
+    """Linear functions of the features."""
+
+    def evaluate(self, X: Features, coef: FloatArray) -> FloatArray:
+        """``X @ coef`` for coef of shape (d, m)."""
+        values: FloatArray = X @ coef
+        return values

@@ -1,0 +1,21 @@
+"""Factorisations that survive: blocked, in place, checked against free memory before they start."""
+
+from meanparity.linalg.blas import NotPositiveDefiniteError, multiply
+from meanparity.linalg.memory import require_memory
+from meanparity.linalg.small import pivoted_cholesky, psd_basis
+from meanparity.linalg.symmetric import (
+    SymmetricFactor,
+    SymmetricMatrix,
+    row_blocks,
+)
+
+__all__ = [
+    "NotPositiveDefiniteError",
+    "SymmetricFactor",
+    "SymmetricMatrix",
+    "multiply",
+    "pivoted_cholesky",
+    "psd_basis",
+    "require_memory",
+    "row_blocks",
+]

@@ -1,0 +1,131 @@
+"""BLAS and LAPACK on blocks of a larger array, in place.
+
+SciPy's Python wrappers copy every block whose rows are not contiguous, and NumPy cannot subtract
+a product without a temporary array. The routines behind `scipy.linalg.cython_blas` take a leading
+dimension, so they work on a block where it lies; this module calls them. All arrays are float64,
+two-dimensional, with unit stride along the last axis ("row-major with a leading dimension").
+Products go the same way: NumPy and SciPy bring a BLAS each, and threads of the one that wait
+for work take time from those of the other.
+
+A matrix that is row-major here is its own transpose to Fortran: a lower triangle is passed as an
+upper one, and a product is written down backwards.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cython_blas, cython_lapack
+
+from meanparity._typing import FloatArray
+
+
+class NotPositiveDefiniteError(np.linalg.LinAlgError):
+    """A matrix that should be positive definite is not, or not in floating point."""
+
+
+def _routine(module: Any, name: str) -> tuple[Any, Any]:
+    """The C function behind a capsule of SciPy's Cython interface, and its integer type."""
+    capsule = module.__pyx_capi__[name]
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    signature: bytes = get_name(capsule)  # such as b"void (char *, int *, ...)"
+    arguments = signature.count(b",") + 1
+    # a SciPy built for 64-bit BLAS integers says so in the signature
+    integer = ctypes.c_int if b" int *" in signature else ctypes.c_int64
+    prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)
+    return prototype(get_pointer(capsule, signature)), integer
+
+
+_GEMM, _INT = _routine(cython_blas, "dgemm")
+_SYRK, _ = _routine(cython_blas, "dsyrk")
+_TRSM, _ = _routine(cython_blas, "dtrsm")
+_POTRF, _ = _routine(cython_lapack, "dpotrf")
+
+
+def _int(value: int) -> Any:
+    return ctypes.byref(_INT(value))
+
+
+def _real(value: float) -> Any:
+    return ctypes.byref(ctypes.c_double(value))
+
+
+def _leading_dimension(array: FloatArray) -> int | None:
+    """Numbers from one row to the next if the array is row-major, else None."""
+    (rows, columns), (down, right) = array.shape, array.strides
+    if array.dtype != np.float64 or not array.flags.aligned or (right != 8 and columns > 1):
+        return None
+    if rows < 2:
+        return max(columns, 1)
+    return down // 8 if down % 8 == 0 and down >= 8 * max(columns, 1) else None
+
+
+def _block(array: FloatArray) -> tuple[Any, Any]:
+    """Address and leading dimension of a row-major block."""
+    leading = _leading_dimension(array)
+    if leading is None:
+        raise TypeError(f"need row-major float64, got {array.dtype} with strides {array.strides}")
+    return ctypes.c_void_p(array.ctypes.data), _int(leading)
+
+
+def subtract_gram(C: FloatArray, A: FloatArray) -> None:
+    """Lower triangle of ``C -= A @ A.T``; C is (m, m), A is (m, k)."""
+    (c, ldc), (a, lda) = _block(C), _block(A)
+    _SYRK(b"U", b"T", _int(len(C)), _int(A.shape[1]), _real(-1.0), a, lda, _real(1.0), c, ldc)
+
+
+def multiply(
+    A: FloatArray, B: FloatArray, out: FloatArray, *, scale: float = 1.0, add: bool = False
+) -> FloatArray:
+    """``out = scale · A @ B``, or ``out += scale · A @ B``; A and B may be transposed views.
+
+    A is (m, k), B is (k, n), out is (m, n) and row-major.
+    """
+    (trans_a, A), (trans_b, B) = _operand(A), _operand(B)
+    (a, lda), (b, ldb), (c, ldc) = _block(A), _block(B), _block(out)
+    m, n = out.shape
+    k = A.shape[0] if trans_a == b"T" else A.shape[1]
+    if m and n:
+        _GEMM(
+            trans_b, trans_a, _int(n), _int(m), _int(k),
+            _real(scale), b, ldb, a, lda, _real(float(add)), c, ldc,
+        )  # fmt: skip
+    return out
+
+
+def _operand(array: FloatArray) -> tuple[bytes, FloatArray]:
+    """The row-major matrix behind a factor, and whether the factor is its transpose."""
+    if _leading_dimension(array) is not None:
+        return b"N", array
+    if _leading_dimension(array.T) is not None:
+        return b"T", array.T
+    return b"N", np.ascontiguousarray(array, dtype=np.float64)
+
+
+def cholesky_lower(A: FloatArray) -> None:
+    """Replace the lower triangle of A, (m, m), by its Cholesky factor; the strict upper stays."""
+    a, lda = _block(A)
+    info = _INT(0)
+    _POTRF(b"U", _int(len(A)), a, lda, ctypes.byref(info))
+    if info.value:
+        raise NotPositiveDefiniteError(f"pivot {info.value} is not positive")
+
+
+def divide_right(B: FloatArray, L: FloatArray) -> None:
+    """``B = B @ inv(L).T`` for a lower-triangular L, (m, m); B is (n, m)."""
+    (b, ldb), (ell, ldl) = _block(B), _block(L)
+    n, m = B.shape
+    _TRSM(b"L", b"U", b"T", b"N", _int(m), _int(n), _real(1.0), ell, ldl, b, ldb)
+
+
+def divide_left(L: FloatArray, B: FloatArray, *, transposed: bool) -> None:
+    """``B = inv(L) @ B``, or ``inv(L).T @ B``, for a lower-triangular L, (m, m); B is (m, r)."""
+    (b, ldb), (ell, ldl) = _block(B), _block(L)
+    m, r = B.shape
+    trans = b"T" if transposed else b"N"
+    _TRSM(b"R", b"U", trans, b"N", _int(r), _int(m), _real(1.0), ell, ldl, b, ldb)

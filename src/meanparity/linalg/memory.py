@@ -1,0 +1,68 @@
+"""How much memory is free, and a refusal before a crash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+
+# (limit, usage) of the control group that a container or a batch scheduler puts around a process
+_CGROUP_FILES = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    (
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+    ),
+)
+
+
+def available_bytes() -> int:
+    """Bytes that can be allocated now: the machine's free memory, or the container's if less."""
+    free = int(psutil.virtual_memory().available)
+    for limit_file, usage_file in _CGROUP_FILES:
+        try:
+            limit, usage = Path(limit_file).read_text(), Path(usage_file).read_text()
+        except OSError:
+            continue
+        if limit.strip() != "max":
+            free = min(free, max(int(limit) - int(usage), 0))
+    return free
+
+
+def require_memory(needed: int, *, what: str, advice: str) -> None:
+    """Raise `MemoryError` when `needed` bytes are more than are free.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes about to be allocated.
+    what : str
+        What they are for, as the subject of a sentence.
+    advice : str
+        What the user can do instead.
+
+    Examples
+    --------
+    >>> require_memory(8, what="One number", advice="Count on fingers.")
+    """
+    free = available_bytes()
+    if needed > free:
+        raise MemoryError(
+            f"{what} needs {format_bytes(needed)}, but only {format_bytes(free)} are free. {advice}"
+        )
+
+
+def format_bytes(count: int) -> str:
+    """Bytes for a person.
+
+    Examples
+    --------
+    >>> format_bytes(3_200_000_000)
+    '2.98 GiB'
+    """
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.2f} {unit}"
+        size /= 1024
+    return f"{size:.2f} TiB"

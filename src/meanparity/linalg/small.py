@@ -1,0 +1,80 @@
+"""Small dense pieces: rank-revealing bases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from meanparity._typing import FloatArray
+
+
+def psd_basis(E: FloatArray, cut: float) -> FloatArray:
+    """Coordinates W with ``W.T @ E @ W = I`` on the eigenvectors of E above `cut`.
+
+    Parameters
+    ----------
+    E : (q, q) array
+        Symmetric, positive semidefinite up to rounding.
+    cut : float
+        Eigenvalues at or below it are taken for zero.
+
+    Returns
+    -------
+    (q, r) array
+        ``eigenvectors / sqrt(eigenvalues)`` of the r that were kept.
+
+    Examples
+    --------
+    >>> psd_basis(np.array([[4.0, 0.0], [0.0, 0.0]]), 1e-12).ravel()
+    array([0.5, 0. ])
+    """
+    values, vectors = np.linalg.eigh((E + E.T) / 2)
+    keep = values > cut
+    W: FloatArray = vectors[:, keep] / np.sqrt(values[keep])
+    return W
+
+
+def pivoted_cholesky(
+    diagonal: FloatArray, column: Callable[[int], FloatArray], tolerance: float = 1e-12
+) -> FloatArray:
+    """Features F with ``F @ F.T = R`` for a symmetric positive semidefinite R, never built whole.
+
+    Each step takes the row with the largest diagonal left over and stops when that is
+    `tolerance` times the largest at the start, so F has as many columns as R has numerical rank.
+
+    Parameters
+    ----------
+    diagonal : (k,) array
+        Diagonal of R.
+    column : callable
+        ``column(j)`` gives column j of R, (k,).
+    tolerance : float
+        Relative size of the diagonal at which the rest is taken for rounding.
+
+    Returns
+    -------
+    (k, r) array
+
+    Examples
+    --------
+    >>> R = np.array([[4.0, 2.0], [2.0, 1.0]])
+    >>> pivoted_cholesky(R.diagonal(), lambda j: R[:, j])
+    array([[2.],
+           [1.]])
+    """
+    left = np.array(diagonal, dtype=float)
+    stop = tolerance * left.max(initial=0.0)
+    columns: list[FloatArray] = []
+    while len(columns) < len(left):
+        pivot = int(np.argmax(left))
+        if not left[pivot] > stop:
+            break
+        residual = np.array(column(pivot), dtype=float)
+        for feature in columns:
+            residual -= feature[pivot] * feature
+        residual /= np.sqrt(left[pivot])
+        columns.append(residual)
+        left = np.maximum(left - residual**2, 0.0)
+        left[pivot] = 0.0
+    return np.stack(columns, axis=1) if columns else np.zeros((len(left), 0))

@@ -1,0 +1,208 @@
+"""One n × n array that holds a symmetric matrix and, after `factor`, its Cholesky factor too.
+
+The matrix lives in the upper triangle, the factor in the lower one, so that a fit needs the
+memory of one array and products with the matrix stay possible after it was factored.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.linalg
+
+from meanparity._typing import FloatArray
+from meanparity.linalg import blas
+from meanparity.linalg.memory import require_memory
+
+_LOG = logging.getLogger(__name__)
+_TILE = 256  # square that stays in cache while it is transposed
+
+
+def _block_size(n: int) -> int:
+    """Rows factored at a time: enough for full speed, and few enough for any BLAS.
+
+    OpenBLAS's own threaded Cholesky crashes the process on 16,000 rows and more.
+    """
+    return min(max(n // 4, 256), 1024)
+
+
+def row_blocks(stop: int, size: int, start: int = 0) -> Iterator[slice]:
+    """Consecutive slices of at most `size` rows that cover ``range(start, stop)``.
+
+    Examples
+    --------
+    >>> list(row_blocks(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    for first in range(start, stop, size):
+        yield slice(first, min(first + size, stop))
+
+
+class SymmetricFactor(Protocol):
+    """What a solver needs of a factorised ``K + shift·I``."""
+
+    def solve(self, rhs: FloatArray) -> FloatArray:
+        """``(K + shift·I)⁻¹ rhs``; rhs is (n, r)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SymmetricMatrix:
+    """A symmetric matrix in the upper triangle of `array`; the lower one is room to work in.
+
+    Parameters
+    ----------
+    array : (n, n) float64 array, C-contiguous
+        Its upper triangle is the matrix. It is overwritten.
+    diagonal : (n,) array
+        The matrix's diagonal, kept apart because the factor's takes its place.
+    """
+
+    array: FloatArray
+    diagonal: FloatArray
+
+    @staticmethod
+    def allocate(n: int, *, advice: str, copies: int = 1) -> FloatArray:
+        """Room for an n × n matrix, refused when `copies` of it do not fit into free memory."""
+        require_memory(8 * n * n * copies, what=f"The kernel matrix of {n:,} rows", advice=advice)
+        return np.empty((n, n))
+
+    @classmethod
+    def from_upper(cls, array: FloatArray) -> SymmetricMatrix:
+        """Take over an array whose upper triangle was filled."""
+        return cls(array, array.diagonal().copy())
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def times(self, Z: FloatArray) -> FloatArray:
+        """The product of the matrix with Z, (n, r), whether it was factored or not."""
+        Z = np.ascontiguousarray(Z)
+        product = self.diagonal[:, None] * Z
+        for rows in row_blocks(len(self), _TILE):
+            block = np.triu(self.array[rows, rows], 1)
+            blas.multiply(block + block.T, Z[rows], product[rows], add=True)
+            if rows.stop < len(self):
+                right = self.array[rows, rows.stop :]
+                blas.multiply(right, Z[rows.stop :], product[rows], add=True)
+                blas.multiply(right.T, Z[rows], product[rows.stop :], add=True)
+        return product
+
+    @property
+    def rounding(self) -> float:
+        """What rounding does to the eigenvalues: n·eps times the largest diagonal entry."""
+        return float(len(self) * np.finfo(float).eps * np.abs(self.diagonal).max())
+
+    def centre(self) -> tuple[SymmetricMatrix, FloatArray]:
+        """``H K H`` with ``H = I − 11ᵀ/n``, in place, and the row means of K, (n,)."""
+        row_means = self.times(np.ones((len(self), 1)))[:, 0] / len(self)
+        means = row_means - row_means.mean() / 2
+        for rows in row_blocks(len(self), _TILE):
+            self.array[rows, rows.start :] -= means[rows, None]
+            self.array[rows, rows.start :] -= means[rows.start :]
+        return SymmetricMatrix(self.array, self.diagonal - 2 * means), row_means
+
+    def cholesky(self, shift: float) -> Cholesky:
+        """Factor ``K + shift·I = L Lᵀ`` into the lower triangle, left-looking, block by block.
+
+        Raises
+        ------
+        NotPositiveDefiniteError
+            When the shifted matrix is not positive definite to working precision.
+        """
+        A, n, told = self.array, len(self), time.monotonic()
+        for rows in row_blocks(n, _block_size(n)):
+            below, done = slice(rows.stop, n), slice(0, rows.start)
+            self._mirror(rows)
+            np.einsum("ii->i", A[rows, rows])[:] = self.diagonal[rows] + shift
+            if rows.start:
+                blas.subtract_gram(A[rows, rows], A[rows, done])
+                blas.multiply(A[below, done], A[rows, done].T, A[below, rows], scale=-1.0, add=True)
+            blas.cholesky_lower(A[rows, rows])
+            blas.divide_right(A[below, rows], A[rows, rows])
+            if time.monotonic() - told > 5:
+                told = time.monotonic()
+                _LOG.info("factorisation: %.0f%% done", 100 * (1 - (1 - rows.stop / n) ** 3))
+        return Cholesky(A)
+
+    def eigen(self, shift: float) -> Eigen:
+        """Eigendecomposition of ``K + shift·I``; the matrix itself stays."""
+        n = len(self)
+        require_memory(
+            3 * 8 * n * n,  # the eigenvectors and what LAPACK's divide and conquer works in
+            what=f"The eigendecomposition of {n:,} rows",
+            advice="Pass alpha > 0: a positive definite matrix needs no eigendecomposition.",
+        )
+        full = np.triu(self.array, 1)
+        full += full.T
+        np.einsum("ii->i", full)[:] = self.diagonal + shift
+        if not np.isfinite(full).all():
+            raise ValueError(
+                "The kernel matrix has infinite or undefined values. Scale the features, for "
+                "instance with StandardScaler, or choose another kernel."
+            )
+        values, vectors = scipy.linalg.eigh(
+            full, overwrite_a=True, check_finite=False, driver="evd"
+        )
+        return Eigen(values, vectors, exact=shift > self.rounding)
+
+    def _mirror(self, rows: slice) -> None:
+        """Copy rows of the matrix, right of the diagonal, to the columns below it."""
+        for at in row_blocks(rows.stop, _TILE, rows.start):
+            upper = np.triu(self.array[at, at], 1)
+            np.add(upper, upper.T, out=self.array[at, at])
+            for below in row_blocks(len(self), _TILE, at.stop):
+                self.array[below, at] = self.array[at, below].T
+
+
+@dataclass(frozen=True, eq=False)
+class Cholesky:
+    """``A = L Lᵀ``, L in the lower triangle of `array`, (n, n)."""
+
+    array: FloatArray
+
+    def solve(self, rhs: FloatArray) -> FloatArray:
+        """``A⁻¹ rhs`` for rhs of shape (n, r), by blocked substitution forth and back."""
+        L, Z = self.array, np.array(rhs, order="C")
+        blocks = list(row_blocks(len(L), _block_size(len(L))))
+        for rows in blocks:
+            blas.multiply(L[rows, : rows.start], Z[: rows.start], Z[rows], scale=-1.0, add=True)
+            blas.divide_left(L[rows, rows], Z[rows], transposed=False)
+        for rows in reversed(blocks):
+            after = slice(rows.stop, len(L))
+            blas.multiply(L[after, rows].T, Z[after], Z[rows], scale=-1.0, add=True)
+            blas.divide_left(L[rows, rows], Z[rows], transposed=True)
+        return Z
+
+
+@dataclass(frozen=True, eq=False)
+class Eigen:
+    """``A = U diag(values) Uᵀ``, possibly singular or indefinite.
+
+    Parameters
+    ----------
+    values, vectors : (n,) and (n, n) arrays
+        Eigenvalues and eigenvectors.
+    exact : bool
+        Whether every eigenvalue above rounding counts. Otherwise (no ridge penalty) those below
+        ``√eps`` of the largest are taken for zero: dividing by them would cost more digits than
+        exact parity leaves to spend.
+    """
+
+    values: FloatArray
+    vectors: FloatArray
+    exact: bool
+
+    def solve(self, rhs: FloatArray) -> FloatArray:
+        """``A⁺ rhs`` for rhs of shape (n, r)."""
+        eps = np.finfo(float).eps
+        size = np.abs(self.values)
+        keep = size > size.max() * (len(size) * eps if self.exact else np.sqrt(eps))
+        U = self.vectors[:, keep]
+        solution: FloatArray = U @ ((U.T @ rhs) / self.values[keep, None])
+        return solution

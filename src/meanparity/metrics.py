@@ -1,0 +1,217 @@
+"""Gaps of predictions between groups, as the paper defines them.
+
+Every metric has the signature of scikit-learn's and Fairlearn's metrics, ``metric(y_true, y_pred,
+*, sensitive_features, sample_weight=None)``. Parity is a property of the predictions alone, so
+`y_true` is not looked at and may be None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length
+
+from meanparity._typing import FloatArray
+from meanparity.constraints import CovarianceParity
+from meanparity.groups import Groups
+
+__all__ = [
+    "covariance_norm",
+    "group_means",
+    "max_mean_gap",
+    "mean_parity_gap",
+    "wasserstein_gap",
+]
+
+
+def group_means(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
+) -> dict[Hashable, Any]:
+    """Mean prediction in each group.
+
+    Parameters
+    ----------
+    y_true : ignored
+        Kept for the signature that metrics share.
+    y_pred : array-like of shape (n,) or (n, m)
+        Predictions.
+    sensitive_features : array-like of shape (n,) or (n, r), or data frame
+        Sensitive columns.
+    sample_weight : array-like of shape (n,), optional
+        Weights.
+
+    Returns
+    -------
+    dict
+        The mean, a float or an (m,) array, for each group: keyed by the sensitive value, or by the
+        tuple of values when there are several columns.
+
+    Examples
+    --------
+    >>> group_means(None, [1.0, 2.0, 6.0], sensitive_features=["a", "a", "b"])
+    {'a': 1.5, 'b': 6.0}
+    """
+    values, groups, weight = _check(y_pred, sensitive_features, sample_weight)
+    means = groups.means(values, weight)
+    return dict(zip(groups.keys, map(_output, means), strict=True))
+
+
+def mean_parity_gap(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
+) -> Any:
+    """The paper's SMD: ``Σ_j |mean_j(g) − mean(g)|`` over the groups j.
+
+    With two groups that is the difference of the two group means.
+
+    Parameters
+    ----------
+    y_true, y_pred, sensitive_features, sample_weight
+        See `group_means`.
+
+    Returns
+    -------
+    float, or (m,) array for several outputs
+
+    Examples
+    --------
+    >>> mean_parity_gap(None, [1.0, 2.0, 6.0], sensitive_features=["a", "a", "b"])
+    4.5
+    """
+    return _output(np.abs(_mean_gaps(y_pred, sensitive_features, sample_weight)).sum(axis=0))
+
+
+def max_mean_gap(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
+) -> Any:
+    """Largest distance of a group's mean from the overall mean: ``max_j |mean_j(g) − mean(g)|``.
+
+    Parameters
+    ----------
+    y_true, y_pred, sensitive_features, sample_weight
+        See `group_means`.
+
+    Returns
+    -------
+    float, or (m,) array for several outputs
+
+    Examples
+    --------
+    >>> max_mean_gap(None, [1.0, 2.0, 6.0], sensitive_features=["a", "a", "b"])
+    3.0
+    """
+    return _output(np.abs(_mean_gaps(y_pred, sensitive_features, sample_weight)).max(axis=0))
+
+
+def wasserstein_gap(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
+) -> Any:
+    """The paper's DPD: ``Σ_j W₁(g | group j, g)``, 1-Wasserstein distances of distributions.
+
+    It is never smaller than `mean_parity_gap` (Proposition 1 of the paper), and zero only when all
+    groups have the same distribution of predictions.
+
+    Parameters
+    ----------
+    y_true, y_pred, sensitive_features, sample_weight
+        See `group_means`.
+
+    Returns
+    -------
+    float, or (m,) array for several outputs
+
+    Examples
+    --------
+    >>> wasserstein_gap(None, [0.0, 1.0, 0.5, 0.5], sensitive_features=["a", "a", "b", "b"])
+    0.5
+    """
+    from scipy.stats import wasserstein_distance
+
+    values, groups, weight = _check(y_pred, sensitive_features, sample_weight)
+
+    def distance(column: FloatArray) -> float:
+        total = 0.0
+        for group in range(groups.n_groups):
+            member = groups.codes == group
+            inside = None if weight is None else weight[member]
+            total += float(wasserstein_distance(column[member], column, inside, weight))
+        return total
+
+    if values.ndim == 1:
+        return distance(values)
+    return np.array([distance(column) for column in values.T])
+
+
+def covariance_norm(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    kernel: str | Callable[..., Any] = "linear",
+    gamma: float | None = None,
+    degree: int = 3,
+    coef0: float = 1.0,
+) -> Any:
+    """The paper's Norm of Cov: ``‖Cov(φ_S(S), g)‖`` in the feature space of a sensitive kernel.
+
+    Parameters
+    ----------
+    y_true, y_pred, sensitive_features, sample_weight
+        See `group_means`.
+    kernel, gamma, degree, coef0
+        The sensitive kernel, as in `CovarianceParity`.
+
+    Returns
+    -------
+    float, or (m,) array for several outputs
+
+    Examples
+    --------
+    >>> covariance_norm(None, [1.0, 2.0, 6.0, 7.0], sensitive_features=[0, 0, 1, 1])
+    1.25
+    """
+    values, groups, weight = _check(y_pred, sensitive_features, sample_weight)
+    weight = np.ones(groups.n_rows) if weight is None else weight
+    centred = values - np.average(values, axis=0, weights=weight)
+    features = CovarianceParity(kernel, gamma, degree, coef0).features(groups)
+    covariance = features.T @ groups.sums((centred.T * weight).T) / weight.sum()
+    return _output(np.sqrt((covariance**2).sum(axis=0)))
+
+
+def _mean_gaps(y_pred: Any, sensitive_features: Any, sample_weight: Any) -> FloatArray:
+    """Group means less the overall mean: (k,) or (k, m)."""
+    values, groups, weight = _check(y_pred, sensitive_features, sample_weight)
+    gaps: FloatArray = groups.means(values, weight) - np.average(values, axis=0, weights=weight)
+    return gaps
+
+
+def _check(
+    y_pred: Any, sensitive_features: Any, sample_weight: Any
+) -> tuple[FloatArray, Groups, FloatArray | None]:
+    values = check_array(y_pred, ensure_2d=False, dtype=np.float64, input_name="y_pred")
+    groups = Groups.from_columns(sensitive_features)
+    check_consistent_length(values, groups.codes)
+    if sample_weight is None:
+        return values, groups, None
+    weight = check_array(
+        sample_weight,
+        ensure_2d=False,
+        dtype=np.float64,
+        input_name="sample_weight",
+        ensure_non_negative=True,
+    )
+    check_consistent_length(values, weight)
+    empty = groups.sums(weight) <= 0
+    if empty.any():
+        raise ValueError(
+            f"sample_weight is zero in all rows of group {groups.names[int(empty.argmax())]!r}, "
+            "so it has no mean. Leave its rows out, or give them weight."
+        )
+    return values, groups, weight
+
+
+def _output(value: Any) -> Any:
+    """A float for one output, the array for several."""
+    return float(value) if np.ndim(value) == 0 else value

@@ -1,0 +1,271 @@
+"""Everything between the constrained and the free solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.utils import check_array
+
+from meanparity._typing import FloatArray
+from meanparity.groups import Groups
+from meanparity.solvers import Solution
+
+
+class Basis(Protocol):
+    """Evaluates functions from their coefficients."""
+
+    def evaluate(self, X: Any, coef: FloatArray) -> FloatArray:
+        """Values at the rows of X of the functions with coefficients coef, (p, m): (n, m)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FittedFunction:
+    """A function of the space that can be evaluated anywhere.
+
+    Parameters
+    ----------
+    basis : Basis
+        What the coefficients multiply.
+    coef : (p, m) array
+        Coefficients.
+    intercept : (m,) array
+        The constant.
+    single_output : bool
+        Whether predictions are (n,) instead of (n, m).
+    """
+
+    basis: Basis
+    coef: FloatArray
+    intercept: FloatArray
+    single_output: bool
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predictions for the rows of X: (n,), or (n, m) for several outputs."""
+        values = self.basis.evaluate(X, self.coef) + self.intercept
+        return values[:, 0] if self.single_output else values
+
+
+@dataclass(frozen=True, eq=False)
+class TradeoffCurve:
+    """Loss and gaps along the tradeoff, on stated rows.
+
+    Parameters
+    ----------
+    unfairness : (p,) array
+        Positions on the dial.
+    mse, r2 : (p,) arrays
+        Mean squared error and R² of the predictions, averaged over outputs.
+    smd, max_gap : (p,) arrays
+        `mean_parity_gap` and `max_mean_gap` of the predictions, the largest over outputs.
+    """
+
+    unfairness: FloatArray
+    mse: FloatArray
+    r2: FloatArray
+    smd: FloatArray
+    max_gap: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class CurveSums:
+    """The few sums from which loss and gaps follow at every position of the dial.
+
+    The squared error is a quadratic in u and every gap is linear, so that p positions cost no
+    more passes over the rows than the two ends.
+
+    Parameters
+    ----------
+    products : (2, 2, m) array
+        Mean products of the errors of both ends.
+    variance : (m,) array
+        Variance of the targets.
+    gaps : (2, k, m) array
+        Group means less the overall mean, of both ends.
+    """
+
+    products: FloatArray
+    variance: FloatArray
+    gaps: FloatArray
+
+    @classmethod
+    def of(cls, y: FloatArray, fair: FloatArray, free: FloatArray, groups: Groups) -> CurveSums:
+        """The sums over n rows of targets and of the predictions of both ends, all (n, m)."""
+        errors = np.stack([fair - y, free - y])
+        return cls(
+            np.einsum("anm,bnm->abm", errors, errors) / len(y),
+            y.var(axis=0),
+            np.stack([groups.means(values) - values.mean(axis=0) for values in (fair, free)]),
+        )
+
+    def curve(self, unfairness: Any = None) -> TradeoffCurve:
+        """Loss and gaps at positions (p,), by default the paper's 0, 1/50, ..., 1."""
+        u = np.linspace(0, 1, 51) if unfairness is None else _check_positions(unfairness)
+        weights = np.stack([1 - u, u])
+        mse = np.einsum("ap,bp,abm->pm", weights, weights, self.products)
+        varies = self.variance > 0
+        r2 = np.where(varies, 1 - mse / np.where(varies, self.variance, 1.0), np.nan)
+        gaps = np.abs(np.einsum("ap,akm->pkm", weights, self.gaps))
+        return TradeoffCurve(
+            unfairness=u,
+            mse=mse.mean(axis=1),
+            r2=r2.mean(axis=1),
+            smd=gaps.sum(axis=1).max(axis=1),
+            max_gap=gaps.max(axis=(1, 2)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Tradeoff:
+    r"""The dial between parity and accuracy.
+
+    ``g_u = (1 − u)·g_fair + u·g_free`` minimises the objective among all functions whose every gap
+    is u times the free solution's (Proposition 4 of the paper), and costs nothing to compute:
+
+    * each gap on the training rows is ``u`` times the free gap;
+    * the penalised objective is ``J(u) = J_free + (1 − u)²·(J_fair − J_free)``.
+
+    Parameters
+    ----------
+    solution : Solution
+        Both ends.
+    basis : Basis
+        What their coefficients multiply.
+    training : CurveSums
+        What the curve on the training rows follows from.
+    single_output : bool
+        Whether predictions are (n,) instead of (n, m).
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> tradeoff = ParityRidge().fit(X, y, sensitive_features=s).tradeoff_
+    >>> tradeoff.predict(X, unfairness=[0.0, 0.5, 1.0]).shape
+    (3, 200)
+    >>> bool(tradeoff.objective(0.0) > tradeoff.objective(0.5) > tradeoff.objective(1.0))
+    True
+    """
+
+    solution: Solution
+    basis: Basis
+    training: CurveSums
+    single_output: bool
+
+    def at(self, unfairness: float) -> FittedFunction:
+        """The function at one position of the dial: 0 is parity, 1 is unconstrained."""
+        u = check_unfairness(unfairness)
+        fair, free = self.solution.fair, self.solution.free
+        return FittedFunction(
+            self.basis,
+            (1 - u) * fair.coef + u * free.coef,
+            (1 - u) * fair.intercept + u * free.intercept,
+            self.single_output,
+        )
+
+    def predict(self, X: Any, unfairness: Any) -> FloatArray:
+        """Predictions at p positions of the dial, from one evaluation of the kernel.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows, as the estimator takes them.
+        unfairness : array-like of shape (p,)
+            Positions.
+
+        Returns
+        -------
+        (p, n) array, or (p, n, m) for several outputs
+        """
+        u = _check_positions(unfairness)
+        fair, free = self._ends(X)
+        u = u.reshape(-1, *(1,) * fair.ndim)
+        return (1 - u) * fair + u * free
+
+    def objective(self, unfairness: float) -> Any:
+        """``J(u)``, exactly: a float, or (m,) for several outputs."""
+        u = check_unfairness(unfairness)
+        fair, free = self.solution.fair.objective, self.solution.free.objective
+        values = free + (1 - u) ** 2 * (fair - free)
+        return float(values[0]) if self.single_output else values
+
+    def curve(
+        self, X: Any, y: Any, sensitive_features: Any, unfairness: Any = None
+    ) -> TradeoffCurve:
+        """Loss and gaps along the dial on any rows, such as held-out ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows.
+        y : array-like of shape (n,) or (n, m)
+            Their targets.
+        sensitive_features : array-like of shape (n,) or (n, r), or data frame
+            Their sensitive columns.
+        unfairness : array-like of shape (p,), optional
+            Positions; the paper's 0, 1/50, ..., 1 by default.
+        """
+        return curve_sums(y, *self._ends(X), sensitive_features).curve(unfairness)
+
+    def training_curve(self, unfairness: Any = None) -> TradeoffCurve:
+        """Loss and gaps along the dial on the training rows, without evaluating the kernel again.
+
+        Parameters
+        ----------
+        unfairness : array-like of shape (p,), optional
+            Positions; the paper's 0, 1/50, ..., 1 by default.
+        """
+        return self.training.curve(unfairness)
+
+    def _ends(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Predictions of the constrained and of the free solution."""
+        fair, free = self.solution.fair, self.solution.free
+        m = fair.coef.shape[1]
+        both = self.basis.evaluate(X, np.hstack([fair.coef, free.coef]))
+        both += np.concatenate([fair.intercept, free.intercept])
+        if self.single_output:
+            return both[:, 0], both[:, 1]
+        return both[:, :m], both[:, m:]
+
+
+def curve_sums(y: Any, fair: Any, free: Any, sensitive_features: Any) -> CurveSums:
+    """The sums of a tradeoff curve from targets and two predictions of shape (n,) or (n, m)."""
+    y, fair, free = (
+        check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
+        for name, values in (("y", y), ("fair predictions", fair), ("free predictions", free))
+    )
+    if not y.shape == fair.shape == free.shape:
+        raise ValueError(
+            f"y has shape {y.shape}, but the predictions have {fair.shape} and {free.shape}. "
+            "Pass one target for each prediction."
+        )
+    groups = Groups.from_columns(sensitive_features, n_rows=len(y))
+    y, fair, free = (values.reshape(len(y), -1) for values in (y, fair, free))
+    return CurveSums.of(y, fair, free, groups)
+
+
+def _check_positions(unfairness: Any) -> FloatArray:
+    return np.array([check_unfairness(value) for value in np.ravel(unfairness)])
+
+
+def check_unfairness(value: Any) -> float:
+    """A number between 0 and 1, or an error that says so.
+
+    Examples
+    --------
+    >>> check_unfairness(0.25)
+    0.25
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if isinstance(value, bool) or not 0.0 <= number <= 1.0:
+        raise ValueError(
+            f"unfairness={value!r} is not a number between 0 and 1. "
+            "Pass 0 for parity, 1 for the unconstrained solution, or a number between."
+        )
+    return number

@@ -1,0 +1,132 @@
+"""Where rows come from: features and sensitive columns of arrays, sparse matrices and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from meanparity._typing import Features
+
+
+@dataclass(frozen=True)
+class Table:
+    """How to read the columns of a table that looks like the one seen in fit.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of columns.
+    names : tuple of str or None
+        Their names, when the table was a data frame.
+    sensitive : tuple of int
+        Positions of the sensitive columns.
+    drop_sensitive : bool
+        Whether these are left out of the features.
+    """
+
+    n_columns: int
+    names: tuple[str, ...] | None
+    sensitive: tuple[int, ...]
+    drop_sensitive: bool
+
+    @classmethod
+    def like(
+        cls, X: Any, sensitive_columns: Sequence[int | str] | int | str | None, drop_sensitive: bool
+    ) -> Table:
+        """The layout of X, (n, d), with some columns named as sensitive."""
+        frame = _frame(X)
+        names = None if frame is None else tuple(map(str, frame.columns))
+        shape = frame.shape if frame is not None else np.shape(X)
+        n_columns = int(shape[1]) if len(shape) == 2 else 0
+        if sensitive_columns is None:
+            wanted: list[int | str] = []
+        elif isinstance(sensitive_columns, str | int | np.integer):
+            wanted = [sensitive_columns]
+        else:
+            wanted = list(sensitive_columns)
+        positions = tuple(_position(column, n_columns, names) for column in wanted)
+        return cls(n_columns, names, positions, drop_sensitive)
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns that are features."""
+        return None if self.names is None else tuple(self.names[i] for i in self._features)
+
+    @property
+    def _features(self) -> list[int]:
+        left_out = set(self.sensitive) if self.drop_sensitive else set()
+        return [i for i in range(self.n_columns) if i not in left_out]
+
+    def features(self, X: Any, *, estimator: str = "meanparity") -> Features:
+        """The features of X: float64, dense or CSR, finite, (n, d)."""
+        frame = _frame(X)
+        if frame is not None and self.names is not None:
+            missing = [name for name in self.names if name not in frame.columns]
+            if missing:
+                raise ValueError(
+                    f"X lacks columns that were there in fit: {missing}. "
+                    f"Pass a table with the columns {list(self.names)}."
+                )
+        if self.drop_sensitive and frame is not None and self.feature_names is not None:
+            X = frame.select(list(self.feature_names)).to_native()
+        elif self.drop_sensitive and np.ndim(X) == 2:
+            X = (X.tocsc() if sparse.issparse(X) else np.asarray(X))[:, self._features]
+        try:
+            X = check_array(X, accept_sparse="csr", dtype=np.float64, estimator=estimator)
+        except ValueError as error:
+            if "could not convert string" in str(error) or "Unable to convert" in str(error):
+                raise ValueError(
+                    f"X holds text ({error}). Encode it as numbers, for instance with "
+                    "scikit-learn's OneHotEncoder; if it is a sensitive column, pass it as "
+                    "sensitive_features, or name it in sensitive_columns with drop_sensitive=True."
+                ) from error
+            raise
+        if self.n_columns and X.shape[1] != len(self._features):
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {estimator} is expecting "
+                f"{len(self._features)} features as input."
+            )
+        return X
+
+    def sensitive_values(self, X: Any) -> dict[str, Any]:
+        """The sensitive columns of X, by name (or by position when X has no names)."""
+        frame = _frame(X)
+        values: dict[str, Any] = {}
+        for position in self.sensitive:
+            if frame is not None and self.names is not None:
+                values[self.names[position]] = frame[frame.columns[position]].to_native()
+            elif sparse.issparse(X):
+                values[f"column {position}"] = X.tocsc()[:, [position]].toarray()[:, 0]
+            else:
+                rows = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+                values[f"column {position}"] = rows[:, position]
+        return values
+
+
+def _frame(X: Any) -> nw.DataFrame[Any] | None:
+    """X as a narwhals data frame, or None if it is not one."""
+    native = nw.from_native(X, pass_through=True, eager_only=True)
+    return native if isinstance(native, nw.DataFrame) else None
+
+
+def _position(column: Hashable, n_columns: int, names: tuple[str, ...] | None) -> int:
+    if isinstance(column, str):
+        if names is not None and column in names:
+            return names.index(column)
+        have = f"columns {list(names)}" if names is not None else "no column names"
+        raise ValueError(
+            f"sensitive_columns names {column!r}, but X has {have}. "
+            "Pass a data frame with that column, or the position of the column."
+        )
+    if isinstance(column, int | np.integer) and -n_columns <= int(column) < n_columns:
+        return int(column) % n_columns
+    raise ValueError(
+        f"sensitive_columns holds {column!r}, but X has {n_columns} columns. "
+        f"Pass names, or positions from 0 to {n_columns - 1}."
+    )
