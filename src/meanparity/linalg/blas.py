@@ -57,12 +57,12 @@ def _real(value: float) -> Any:
 
 def _leading_dimension(array: FloatArray) -> int | None:
     """Numbers from one row to the next if the array is row-major, else None."""
-    (rows, columns), (down, right) = array.shape, array.strides
+    rows, columns = array.shape
+    down, right = array.strides
     if array.dtype != np.float64 or not array.flags.aligned or (right != 8 and columns > 1):
         return None
-    if rows < 2:
-        return max(columns, 1)
-    return down // 8 if down % 8 == 0 and down >= 8 * max(columns, 1) else None
+    leading = max(columns, 1) if rows < 2 else int(down) // 8
+    return leading if down % 8 == 0 and leading >= columns else None
 
 
 def _block(array: FloatArray) -> tuple[Any, Any]:

@@ -1,6 +1,6 @@
-r"""The dual problem: functions ``Σ c_i κ(·, x_i) + b``, given a factorised ``A = K + λI``.
+"""The dual problem: functions ``Σ c_i κ(·, x_i) + b``, given a factorised ``A = K + λI``.
 
-With :math:`K` the Gram matrix and :math:`C` the functionals, the constrained coefficients are
+With K the Gram matrix and C the functionals, the constrained coefficients are
 ``c = A⁻¹(y − Bν)``: one factorisation and q + 1 right-hand sides give the free solution, the
 constrained one and with them everything between. Here B spans the functionals' representers,
 orthonormal in the space of functions (the paper's eigenfunctions θ), so ``BᵀKB = I`` and
@@ -59,11 +59,16 @@ def solve_dual(
     W = psd_basis(E, rounding)
     B, KB, target = C @ W, KC @ W, (W.T @ functionals.targets)[:, None]
 
-    Z = factor.solve(np.hstack([Y - centre, B]))
+    # Up to the projection below, which removes B, A⁻¹B is −A⁻¹(KB)/λ: KB has no part that the
+    # kernel does not see, which A⁻¹ would blow up by 1/λ
+    penalised = alpha > K.rounding
+    Z = factor.solve(np.hstack([Y - centre, KB if penalised else B]))
     free, Z_B = Z[:, :m], Z[:, m:]
-    reduced = np.linalg.lstsq(KB.T @ Z_B, KB.T @ free - target, rcond=None)[0]
-    fair = free - Z_B @ reduced
-    fair -= B @ (KB.T @ fair - target)  # parity to rounding, whatever the factorisation lost
+    G = B.T @ Z_B if penalised else KB.T @ Z_B
+    reduced = np.linalg.lstsq(G, KB.T @ free - target, rcond=None)[0]
+    fair = free + Z_B @ reduced / (alpha if penalised else -1.0)
+    fair -= B @ (KB.T @ fair - target)
+    fair -= B @ (KB.T @ fair - target)  # once more: what rounding left of the first time
     multipliers = W @ reduced
 
     coef = np.hstack([fair, free])

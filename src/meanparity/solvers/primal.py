@@ -99,15 +99,16 @@ def _orthogonal(
 ) -> tuple[FloatArray, FloatArray]:
     """Both solutions from singular values of X, without and with the directions Q."""
     R, RY = rows.triangle()
+    cut = np.linalg.norm(R) * max(R.shape) * np.finfo(float).eps
     particular = Q @ target
-    fair = particular + _ridge(R - (R @ Q) @ Q.T, RY - R @ particular, alpha)
-    return fair, _ridge(R, RY, alpha)
+    fair = particular + _ridge(R - (R @ Q) @ Q.T, RY - R @ particular, alpha, cut)
+    return fair, _ridge(R, RY, alpha, cut)
 
 
-def _ridge(R: FloatArray, Y: FloatArray, alpha: float) -> FloatArray:
-    """Least-norm minimiser of ``‖Y − Rθ‖² + λ‖θ‖²``."""
+def _ridge(R: FloatArray, Y: FloatArray, alpha: float, cut: float) -> FloatArray:
+    """Least-norm minimiser of ``‖Y − Rθ‖² + λ‖θ‖²``; singular values up to `cut` are rounding."""
     U, s, Vt = np.linalg.svd(R, full_matrices=False)
-    keep = s > s.max(initial=0.0) * max(R.shape) * np.finfo(float).eps
+    keep = s > cut
     s, U, Vt = s[keep], U[:, keep], Vt[keep]
     theta: FloatArray = Vt.T @ ((s / (s**2 + alpha))[:, None] * (U.T @ Y))
     return theta

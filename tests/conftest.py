@@ -1,0 +1,32 @@
+"""Settings that every test shares."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import matplotlib
+import pytest
+from hypothesis import HealthCheck, settings
+
+matplotlib.use("Agg")
+
+# The examples are drawn from a fixed seed: a green suite stays green on another machine.
+# `pytest --hypothesis-profile=thorough` looks further, and elsewhere every time.
+_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile(
+    "default", max_examples=60, deadline=None, derandomize=True, suppress_health_check=_SLOW
+)
+settings.register_profile(
+    "thorough", max_examples=1000, deadline=None, suppress_health_check=_SLOW
+)
+settings.load_profile("default")
+
+
+@pytest.fixture(scope="session")
+def paper_data() -> Path:
+    """The folder with the paper's data files."""
+    folder = os.environ.get("MEANPARITY_DATA")
+    if not folder:
+        pytest.skip("set MEANPARITY_DATA to the folder with the paper's data files to run this")
+    return Path(folder)

@@ -1,0 +1,21 @@
+"""The paper's formulas, naive and readable: the truth that fast code is compared with."""
+
+from tests.oracles.metrics import dpd, norm_of_cov, smd
+from tests.oracles.paper import (
+    kkt_kernel,
+    kkt_linear,
+    paper_kernel,
+    projection,
+    sensitive_contrasts,
+)
+
+__all__ = [
+    "dpd",
+    "kkt_kernel",
+    "kkt_linear",
+    "norm_of_cov",
+    "paper_kernel",
+    "projection",
+    "sensitive_contrasts",
+    "smd",
+]

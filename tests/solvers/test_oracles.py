@@ -1,0 +1,199 @@
+"""Every solver against the paper's formula and the written-out optimality conditions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from meanparity.constraints import CovarianceParity, MeanParity
+from meanparity.kernels import Kernel
+from meanparity.solvers import solve
+from tests.oracles import kkt_kernel, kkt_linear, paper_kernel, sensitive_contrasts
+from tests.problems import cases
+
+KERNELS = ["linear", "rbf", "poly", "laplacian"]
+PENALTIES = [1e-4, 1e-2, 1.0, 1e3, 1e8]  # times the mean of the kernel's diagonal
+TOLERANCE = 1e-8
+
+
+def bind(kind, X):
+    spread = np.mean(np.sum((X - X.mean(axis=0)) ** 2, axis=1))
+    gamma = {"rbf": 1.0 / spread, "laplacian": 0.5 / np.sqrt(spread)}.get(kind)
+    if kind == "poly":
+        gamma = 1.0 / np.mean(np.sum(X**2, axis=1))
+    return Kernel(kind, gamma=gamma, degree=2).bind(X)
+
+
+def run(case, bound, alpha, *, functionals=None, linear=False, fit_intercept=False, solver):
+    functionals = MeanParity().functionals(case.groups) if functionals is None else functionals
+    return solve(
+        case.X,
+        case.y[:, None],
+        functionals,
+        np.array([alpha]),
+        kernel=bound,
+        is_linear=linear,
+        fit_intercept=fit_intercept,
+        solver=solver,
+    )
+
+
+def values(bound, case, fit):
+    """Predictions on the training rows and on new ones."""
+    rows = np.vstack([case.X, case.X_new])
+    return bound.evaluate(rows, fit.coef)[:, 0] + fit.intercept
+
+
+def close(actual, expected, case):
+    assert np.abs(actual - expected).max() <= TOLERANCE * case.scale
+
+
+@given(case=cases(max_rows=14), kind=st.sampled_from(KERNELS), penalty=st.sampled_from(PENALTIES))
+@pytest.mark.parametrize("solver", ["dense", "spectral"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_kernel_solvers_meet_the_optimality_conditions(
+    case, kind, penalty, solver, fit_intercept
+):
+    bound = bind(kind, case.X)
+    K = bound.block(case.X)
+    alpha = penalty * np.mean(np.diag(K))
+    solution = run(case, bound, alpha, fit_intercept=fit_intercept, solver=solver)
+    C = sensitive_contrasts(case.codes)
+    rows = np.vstack([K, bound.block(case.X_new)])
+
+    c, b = kkt_kernel(K, case.y, C, alpha, fit_intercept=fit_intercept)
+    close(values(bound, case, solution.fair), rows @ c + b, case)
+    c, b = kkt_kernel(K, case.y, C[:, :0], alpha, fit_intercept=fit_intercept)
+    close(values(bound, case, solution.free), rows @ c + b, case)
+
+
+@given(case=cases(max_rows=14), kind=st.sampled_from(KERNELS), penalty=st.sampled_from(PENALTIES))
+@pytest.mark.parametrize("solver", ["dense", "spectral"])
+def test_kernel_solvers_give_the_papers_formula(case, kind, penalty, solver):
+    bound = bind(kind, case.X)
+    K = bound.block(case.X)
+    alpha = penalty * np.mean(np.diag(K))
+    solution = run(case, bound, alpha, solver=solver)
+    K_S = (case.codes[:, None] == case.codes).astype(float)
+    w = paper_kernel(K, K_S, case.y, alpha)
+    close(values(bound, case, solution.fair), np.vstack([K, bound.block(case.X_new)]) @ w, case)
+
+
+@given(case=cases(max_rows=14), kind=st.sampled_from(["rbf", "poly", "laplacian"]))
+@pytest.mark.parametrize("solver", ["auto", "spectral"])
+def test_without_penalty_the_solution_of_least_norm(case, kind, solver):
+    bound = bind(kind, case.X)
+    K = bound.block(case.X)
+    spectrum = np.linalg.eigvalsh(K) / np.linalg.norm(K, 2)
+    # where eigenvalues fade into rounding, "least norm" depends on where the line is drawn
+    assume(not np.any((spectrum > 1e-14) & (spectrum < 1e-7)))
+    solution = run(case, bound, 0.0, solver=solver)
+    assert solution.info.solver == "spectral"
+    K_S = (case.codes[:, None] == case.codes).astype(float)
+    w = paper_kernel(K, K_S, case.y, 0.0)
+    close(values(bound, case, solution.fair), np.vstack([K, bound.block(case.X_new)]) @ w, case)
+
+
+@given(case=cases(max_rows=14), penalty=st.sampled_from([0.0, 1e-9, *PENALTIES]))
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_primal_solver_meets_the_optimality_conditions(case, penalty, fit_intercept):
+    alpha = penalty * np.mean(np.sum(case.X**2, axis=1))
+    solution = run(
+        case, None, alpha, linear=True, fit_intercept=fit_intercept, solver="primal"
+    )
+    C = sensitive_contrasts(case.codes)
+    rows = np.vstack([case.X, case.X_new])
+    for fit, contrasts in ((solution.fair, C), (solution.free, C[:, :0])):
+        theta, b = kkt_linear(case.X, case.y, contrasts, alpha, fit_intercept=fit_intercept)
+        close(rows @ fit.coef[:, 0] + fit.intercept, rows @ theta + b, case)
+
+
+@given(case=cases(), penalty=st.sampled_from(PENALTIES))
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("solver", ["primal", "dense", "spectral"])
+def test_targets_are_met_and_multipliers_are_derivatives(case, penalty, fit_intercept, solver):
+    """The objective's derivative in the targets is −2ν, which a quadratic shows exactly."""
+    if solver == "primal":
+        bound, alpha = Kernel("linear").bind(case.X), penalty * np.mean(np.sum(case.X**2, axis=1))
+    else:
+        bound = bind("rbf", case.X)
+        alpha = penalty
+    base = MeanParity().functionals(case.groups)
+    free = run(case, bound, alpha, linear=True, fit_intercept=fit_intercept, solver=solver).free
+    reachable = base.apply(free.fitted)[:, 0]  # targets that the space can meet
+    solutions = [
+        run(
+            case,
+            bound,
+            alpha,
+            functionals=replace(base, targets=share * reachable),
+            linear=True,
+            fit_intercept=fit_intercept,
+            solver=solver,
+        )
+        for share in (0.0, 0.5, 1.0)
+    ]
+    for share, solution in zip((0.0, 0.5, 1.0), solutions, strict=True):
+        gap = base.apply(solution.fair.fitted)[:, 0] - share * reachable
+        assert np.abs(gap).max() <= 1e-10 * case.scale * np.sqrt(len(case.y))
+    low, middle, high = (float(s.fair.objective[0]) for s in solutions)
+    slope = -2 * float(solutions[1].multipliers[:, 0] @ reachable)
+    assert abs((high - low) - slope) <= 1e-7 * max(abs(low), abs(high))
+    assert middle <= max(low, high) * (1 + 1e-12)
+    close(solutions[2].fair.fitted[:, 0], free.fitted[:, 0], case)
+
+
+@given(case=cases(), penalty=st.sampled_from([0.0, *PENALTIES]), kind=st.sampled_from(KERNELS))
+@pytest.mark.parametrize(
+    "constraint", [MeanParity(), CovarianceParity("rbf"), CovarianceParity("poly", degree=2)]
+)
+def test_parity_is_exact(case, penalty, kind, constraint):
+    bound = bind(kind, case.X)
+    alpha = penalty * np.mean(bound.diagonal(case.X))
+    functionals = constraint.functionals(case.groups)
+    solution = run(
+        case, bound, alpha, functionals=functionals, linear=kind == "linear", solver="auto"
+    )
+    predicted = (
+        case.X @ solution.fair.coef
+        if solution.info.solver == "primal"
+        else bound.evaluate(case.X, solution.fair.coef)
+    )
+    assert np.abs(functionals.gaps(predicted)).max() <= 1e-10 * case.y.std()
+    assert np.abs(functionals.gaps(solution.fair.fitted)).max() <= 1e-10 * case.y.std()
+
+
+@given(case=cases(), solver=st.sampled_from(["dense", "spectral", "primal"]))
+def test_each_output_has_its_own_penalty(case, solver):
+    bound = Kernel("linear").bind(case.X)
+    size = np.mean(bound.diagonal(case.X))
+    Y = np.stack([case.y, case.y**2 / case.scale, -case.y, case.y + 1], axis=1)
+    alpha = size * np.array([1.0, 0.1, 1.0, 10.0])
+    functionals = MeanParity().functionals(case.groups)
+
+    def run_outputs(Y, alpha):
+        return solve(
+            case.X,
+            Y,
+            functionals,
+            alpha,
+            kernel=bound,
+            is_linear=True,
+            fit_intercept=True,
+            solver=solver,
+        )
+
+    together = run_outputs(Y, alpha)
+    for j in range(4):
+        alone = run_outputs(Y[:, [j]], alpha[[j]])
+        for side in ("fair", "free"):
+            both, one = getattr(together, side), getattr(alone, side)
+            close(both.fitted[:, j], one.fitted[:, 0], case)
+            assert np.isclose(both.objective[j], one.objective[0], rtol=1e-9)
+        assert np.allclose(
+            together.multipliers[:, j], alone.multipliers[:, 0], rtol=1e-6, atol=1e-8 * case.scale
+        )
