@@ -17,9 +17,7 @@ _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
     "default", max_examples=60, deadline=None, derandomize=True, suppress_health_check=_SLOW
 )
-settings.register_profile(
-    "thorough", max_examples=1000, deadline=None, suppress_health_check=_SLOW
-)
+settings.register_profile("thorough", max_examples=1000, deadline=None, suppress_health_check=_SLOW)
 settings.load_profile("default")
 
 

@@ -52,4 +52,6 @@ def cases(draw, min_rows=8, max_rows=40, max_columns=6):
     X *= draw(st.sampled_from([1.0, 1e-3, 1e3]), label="scale of X")
     y = rng.standard_normal(n) + codes + X[:, 0] / np.abs(X[:, 0]).max()
     y *= draw(st.sampled_from([1.0, 1e-4, 1e5]), label="scale of y")
-    return Case(X, y, codes, X[rng.integers(0, n, 7)] + 0.1 * np.std(X) * rng.standard_normal((7, d)))
+    return Case(
+        X, y, codes, X[rng.integers(0, n, 7)] + 0.1 * np.std(X) * rng.standard_normal((7, d))
+    )

@@ -1,4 +1,4 @@
-"""Pictures, with matplotlib: the tradeoff, and the distributions of the groups."""
+"""Pictures, drawn by matplotlib: the tradeoff, and the distributions of the groups."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray
 from meanparity.groups import Groups
 from meanparity.metrics import mean_parity_gap
-from meanparity.path import Tradeoff, TradeoffCurve, check_unfairness, curve_sums
+from meanparity.path import Tradeoff, TradeoffCurve, curve_sums
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
-    from matplotlib.patches import StepPatch
 
 __all__ = ["GroupDistributionDisplay", "TradeoffDisplay"]
 
-# Okabe and Ito's colours, told apart by colour-blind people too; without the yellow, which is lost
-# as a line on white. The line style changes when the colours run out.
+# Okabe and Ito's colours, which colour-blind people tell apart too; without the yellow, which is
+# lost as a line on white. Line styles change when the colours run out.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-_LINE_STYLES = ("-", "--", ":", "-.")
-_PARITY, _FREE = "parity on the training rows (u = 0)", "unconstrained (u = 1)"
+_STYLES = [
+    {"color": colour, "linestyle": line} for line in ("-", "--", ":", "-.") for colour in _COLOURS
+]
+_ENDS = {0.0: "parity on the training rows (u = 0)", 1.0: "unconstrained (u = 1)"}
 
 
 class TradeoffDisplay:
@@ -35,29 +35,19 @@ class TradeoffDisplay:
     The horizontal axis is the SMD, ``Σ_j |mean_j(g_u) − mean(g_u)|`` over the groups j, the
     vertical one the mean squared error, of ``g_u = (1 − u)·g_fair + u·g_free`` for u from 0 to 1,
     on stated rows. With several outputs, the error is averaged over them and the gap is the
-    largest. Parity holds on the training rows: on others the curve does not start at gap 0.
+    largest. Parity holds on the training rows; on others the curve does not start at gap 0.
 
     Parameters
     ----------
     curves : TradeoffCurve or mapping of str to TradeoffCurve
         One curve, or several by name, such as ``{"train": ..., "held out": ...}``.
     position : float, optional
-        The model's own position u, which gets a mark. The curves must have been computed there.
+        The model's own u, marked on the curves that have a point there.
 
     Attributes
     ----------
-    curves : dict
-        The curves by name; the name is None for a curve without.
-    lines_ : list of Line2D
-        The line of each curve.
-    markers_ : list of Line2D
-        The marks: for each curve u = 0 and u = 1, where it gets there, and `position`.
-    ax_, figure_
-        Where it was drawn.
-
-    See Also
-    --------
-    meanparity.path.Tradeoff.curve : The numbers.
+    ax_, figure_, lines_
+        Where `plot` drew, and the line of each curve.
 
     Examples
     --------
@@ -76,28 +66,11 @@ class TradeoffDisplay:
      'this model (u = 0.3)']
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-    lines_: list[Line2D]
-    markers_: list[Line2D]
-
     def __init__(
-        self,
-        curves: TradeoffCurve | Mapping[str, TradeoffCurve],
-        *,
-        position: float | None = None,
+        self, curves: TradeoffCurve | Mapping[str, TradeoffCurve], *, position: float | None = None
     ) -> None:
-        self.curves: dict[str | None, TradeoffCurve]
-        self.curves = {None: curves} if isinstance(curves, TradeoffCurve) else {**curves}
-        self.position = None if position is None else check_unfairness(position)
-        for name, curve in self.curves.items():
-            if self.position is not None and _index(curve, self.position) is None:
-                of_name = "" if name is None else f" {name!r}"
-                raise ValueError(
-                    f"position={position} is not among the {len(curve.unfairness)} positions of "
-                    f"the curve{of_name}. Compute the curve there too: pass unfairness=[...] with "
-                    f"{position} among its values."
-                )
+        self.curves = {"": curves} if isinstance(curves, TradeoffCurve) else dict(curves)
+        self.position = position
 
     @classmethod
     def from_estimator(
@@ -112,32 +85,23 @@ class TradeoffDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> TradeoffDisplay:
-        """Draw the tradeoff of a fitted estimator on any rows; its own position gets a mark.
+        """Draw the tradeoff of a fitted estimator on any rows, and mark the estimator's own u.
 
         Parameters
         ----------
         estimator : ParityRidge, ParityKernelRidge or other estimator with `tradeoff_`
-            A fitted one.
-        X : array-like of shape (n, d)
-            Rows, such as held-out ones.
-        y : array-like of shape (n,) or (n, m)
-            Their targets.
-        sensitive_features : array-like of shape (n,) or (n, r), or data frame
-            Their sensitive columns.
+            The fitted estimator.
+        X, y, sensitive_features
+            Rows, such as held-out ones, as in `meanparity.path.Tradeoff.curve`.
         unfairness : array-like of shape (p,), optional
             Positions; 0, 1/50, ..., 1 by default. The estimator's own is added.
-        name : str, optional
-            Name of the curve in the legend.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
-            For ``ax.plot``, such as ``color``.
+        name, ax, **kwargs
+            See `plot`.
         """
-        _pyplot()
-        position = check_unfairness(estimator.unfairness)
-        curve = _tradeoff(estimator).curve(
-            X, y, sensitive_features, _with_position(unfairness, position)
-        )
+        tradeoff, position = _tradeoff(estimator)
+        grid = np.linspace(0, 1, 51) if unfairness is None else unfairness
+        grid = grid if position is None else np.union1d(grid, position)
+        curve = tradeoff.curve(X, y, sensitive_features, grid)
         return cls(curve, position=position).plot(ax, name=name, **kwargs)
 
     @classmethod
@@ -149,143 +113,111 @@ class TradeoffDisplay:
         *,
         sensitive_features: Any,
         unfairness: Any = None,
-        position: float | None = None,
         name: str | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> TradeoffDisplay:
-        """Draw the tradeoff between two predictions, which determine all between them.
+        """Draw the tradeoff between two predictions, from which all between them follow.
 
         Parameters
         ----------
-        y_true : array-like of shape (n,) or (n, m)
-            Targets.
-        y_fair, y_free : array-like of shape (n,) or (n, m)
-            Predictions of the function at parity (u = 0) and of the unconstrained one (u = 1).
+        y_true, y_fair, y_free : array-like of shape (n,) or (n, m)
+            Targets, predictions at parity (u = 0) and unconstrained predictions (u = 1).
         sensitive_features, unfairness, name, ax, **kwargs
             See `from_estimator`.
-        position : float, optional
-            A position to mark.
         """
-        _pyplot()
-        positions = _with_position(unfairness, position)
-        curve = curve_sums(y_true, y_fair, y_free, sensitive_features).curve(positions)
-        return cls(curve, position=position).plot(ax, name=name, **kwargs)
+        curve = curve_sums(y_true, y_fair, y_free, sensitive_features).curve(unfairness)
+        return cls(curve).plot(ax, name=name, **kwargs)
 
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
     ) -> TradeoffDisplay:
-        """Draw the curves, next to what is on the axes already.
+        """Draw the curves, beside those that are on the axes already.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         name : str, optional
-            Name of the only curve in the legend.
+            What the legend calls a curve that was given without a name.
         **kwargs
             For ``ax.plot``, such as ``color``.
         """
-        if name is not None and len(self.curves) != 1:
-            raise ValueError(
-                f"name={name!r} was given for {len(self.curves)} curves. Name them where they are "
-                "put together: TradeoffDisplay({'train': ..., 'held out': ...})."
-            )
         if ax is None:
-            _, ax = _pyplot().subplots(layout="constrained")
-        self.ax_, self.figure_, self.lines_, self.markers_ = ax, ax.figure, [], []
+            ax = _pyplot().subplots(layout="constrained")[1]
+        self.ax_, self.figure_ = ax, ax.figure
+        self.lines_: list[Line2D] = []
         marks: list[tuple[float, str, dict[str, Any]]] = [
-            (0.0, _PARITY, {"marker": "o", "markerfacecolor": "white"}),
-            (1.0, _FREE, {"marker": "o"}),
+            (0.0, _ENDS[0.0], {"marker": "o", "markerfacecolor": "white"}),
+            (1.0, _ENDS[1.0], {"marker": "o"}),
         ]
-        if self.position is not None:  # a ring, since it often is around one of the ends
-            ring = {"marker": "D", "markersize": 12, "markerfacecolor": "none"}
-            marks.append((self.position, f"this model (u = {self.position:g})", ring))
+        if self.position is not None:  # hollow and large: it often surrounds one of the ends
+            hollow = {"marker": "D", "markerfacecolor": "none", "markersize": 11}
+            marks.append((self.position, f"this model (u = {self.position:g})", hollow))
 
         for key, curve in self.curves.items():
             drawn = sum(line.get_linestyle() != "None" for line in ax.lines)
-            label = key if name is None else name
-            style = {**_style(drawn), "label": label, **kwargs}
+            style = {**_STYLES[drawn % len(_STYLES)], "label": key or name, **kwargs}
             self.lines_ += ax.plot(curve.smd, curve.mse, **style)
-            colour = self.lines_[-1].get_color()
-            for u, _, shape in marks:
-                index = _index(curve, u)
-                if index is not None:
-                    point = curve.smd[[index]], curve.mse[[index]]
-                    self.markers_ += ax.plot(*point, color=colour, linestyle="none", **shape)
-
-        _, labels = ax.get_legend_handles_labels()
-        for _, label, shape in marks:  # in grey: a mark means the same on every curve
-            if label not in labels:
-                shape = {**shape, "markersize": 7}
-                ax.plot([], [], color="0.35", linestyle="none", label=label, **shape)
-        ax.set(xlabel="Sum of mean gaps between groups (SMD)", ylabel="Mean squared error")
-        handles, _ = ax.get_legend_handles_labels()
+            for u, label, mark in marks:
+                for i in np.flatnonzero(np.isclose(curve.unfairness, u, rtol=0, atol=1e-12)):
+                    mark = {**mark, "linestyle": "none", "color": self.lines_[-1].get_color()}
+                    ax.plot(curve.smd[i], curve.mse[i], **mark)
+                    # in the legend once, and grey: a mark means the same on every curve
+                    if label not in ax.get_legend_handles_labels()[1]:
+                        ax.plot([], [], **{**mark, "color": "0.35", "label": label})
+        handles = ax.get_legend_handles_labels()[0]
         ax.legend(handles=sorted(handles, key=lambda line: line.get_linestyle() == "None"))
+        ax.set(xlabel="Sum of absolute mean gaps (SMD)", ylabel="Mean squared error")
         return self
 
 
 class GroupDistributionDisplay:
     """Distributions of the groups, before and after.
 
-    The upper axes show `y_before` and the lower ones `y_after`: for each group a histogram of
-    area 1, a Gaussian kernel density estimate and, as a vertical line, the mean. The lines of the
-    groups are drawn one below the other, so that equal means make one line of many colours. Mean
-    parity moves means together, nothing more: the distributions may still differ.
+    The upper axes show `y_before`, the lower ones `y_after`: for each group a histogram of area 1,
+    a Gaussian kernel density estimate from the smallest to the largest value, and the mean as a
+    vertical line with dashes that leave room for one another, so that equal means show all their
+    colours. A group whose values fit into one bar has no density, and its bar may be cut off. Mean
+    parity brings the means together and nothing else; the distributions may still differ.
 
     Parameters
     ----------
     y_before, y_after : array-like of shape (n,)
         Two values for each row.
-    groups : Groups
-        Who is in which group.
+    sensitive_features : array-like of shape (n,) or (n, r), or data frame
+        Sensitive columns of the rows.
     titles : pair of str, default=("Before", "After")
         What is drawn.
 
     Attributes
     ----------
-    y_before, y_after, groups, titles
-        As given.
-    histograms_, means_ : two lists, before and after, of k StepPatch and k Line2D
-        What was drawn for each group.
-    densities_ : two lists, before and after, of k Line2D or None
-        None for a group within a single bar, such as one of equal values or of one row.
     axes_, figure_
-        Where it was drawn; `axes_` has two entries.
+        Where `plot` drew.
 
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from meanparity import ParityRidge
-    >>> from meanparity.datasets import make_synthetic
-    >>> X, y, s = make_synthetic(300, sensitive_scale=1.0, random_state=0)
-    >>> model = ParityRidge().fit(X, y, sensitive_features=s)
-    >>> display = GroupDistributionDisplay.from_estimator(
-    ...     model, X, sensitive_features=s, axes=Figure().subplots(2, sharex=True)
-    ... )
+    >>> display = GroupDistributionDisplay(
+    ...     [1.0, 2.0, 6.0, 7.0], [4.0, 5.0, 3.0, 6.0], sensitive_features=["a", "a", "b", "b"]
+    ... ).plot(Figure().subplots(2))
     >>> for ax in display.axes_:
-    ...     print(ax.get_title("left"), "-", ax.get_title("right"))
-    Before: unconstrained prediction - SMD = 3.76
-    After: prediction, parity on the training rows (u = 0) - SMD ≈ 0
+    ...     print(ax.get_title("left"), "|", ax.get_title("right"))
+    Before | SMD = 5
+    After | SMD ≈ 0
     """
-
-    axes_: tuple[Axes, Axes]
-    figure_: Figure | SubFigure
-    histograms_: tuple[list[StepPatch], list[StepPatch]]
-    densities_: tuple[list[Line2D | None], list[Line2D | None]]
-    means_: tuple[list[Line2D], list[Line2D]]
 
     def __init__(
         self,
         y_before: Any,
         y_after: Any,
-        groups: Groups,
         *,
+        sensitive_features: Any,
         titles: tuple[str, str] = ("Before", "After"),
     ) -> None:
-        self.y_before = _column(y_before, "y_before", groups.n_rows)
-        self.y_after = _column(y_after, "y_after", groups.n_rows)
-        self.groups = groups
+        self.y_before, self.y_after = _column(y_before, "y_before"), _column(y_after, "y_after")
+        check_consistent_length(self.y_before, self.y_after)
+        self.groups = Groups.from_columns(sensitive_features, n_rows=len(self.y_after))
         self.titles = titles
 
     @classmethod
@@ -297,74 +229,42 @@ class GroupDistributionDisplay:
         *,
         sensitive_features: Any,
         before: Literal["free", "response"] = "free",
-        axes: Any = None,
-        bins: int | str = 30,
+        **kwargs: Any,
     ) -> GroupDistributionDisplay:
-        """Draw the predictions of a fitted estimator below those of the unconstrained fit.
+        """Draw the predictions of a fitted estimator, below what they would be without parity.
 
         Parameters
         ----------
         estimator : ParityRidge, ParityKernelRidge or other estimator with `tradeoff_`
-            A fitted one, for a single output.
-        X : array-like of shape (n, d)
-            Rows, such as held-out ones.
-        y : array-like of shape (n,), optional
-            Their targets, looked at only for ``before="response"``.
-        sensitive_features : array-like of shape (n,) or (n, r), or data frame
-            Their sensitive columns.
+            The fitted estimator, of one output.
+        X, y, sensitive_features
+            Rows, such as held-out ones; y is needed for ``before="response"`` only.
         before : {"free", "response"}, default="free"
-            What is above: the unconstrained prediction or, as in the paper's figure, the response
-            y. Parity alone makes the first differ from what is below; the second also has noise.
-        axes, bins
-            See `plot`.
+            What is above: the unconstrained prediction, so that the constraint alone makes the
+            difference, or y, as in the paper's figure.
+        **kwargs
+            For `plot`: axes and bins.
         """
-        _pyplot()
-        if before == "free":
-            y_before = _tradeoff(estimator).at(1.0).predict(X)
-        elif before != "response":
+        tradeoff, u = _tradeoff(estimator)
+        if before not in ("free", "response"):
             raise ValueError(f"before={before!r} is unknown. Pass 'free' or 'response'.")
-        elif y is None:
+        if before == "response" and y is None:
             raise ValueError("before='response' draws y, but y is None. Pass y, or before='free'.")
-        else:
-            y_before = y
-        top = "unconstrained prediction" if before == "free" else "response y"
-        where = {0.0: _PARITY, 1.0: _FREE}.get(estimator.unfairness, f"u = {estimator.unfairness}")
-        return cls.from_predictions(
-            y_before,
+        upper = "unconstrained prediction" if before == "free" else "response y"
+        where = "" if u is None else f", {_ENDS.get(u, f'u = {u:g}')}"
+        return cls(
+            tradeoff.at(1.0).predict(X) if before == "free" else y,
             estimator.predict(X),
             sensitive_features=sensitive_features,
-            titles=(f"Before: {top}", f"After: prediction, {where}"),
-            axes=axes,
-            bins=bins,
-        )
+            titles=(f"Before: {upper}", f"After: prediction{where}"),
+        ).plot(**kwargs)
 
     @classmethod
     def from_predictions(
-        cls,
-        y_before: Any,
-        y_after: Any,
-        *,
-        sensitive_features: Any,
-        titles: tuple[str, str] = ("Before", "After"),
-        axes: Any = None,
-        bins: int | str = 30,
+        cls, y_before: Any, y_after: Any, *, sensitive_features: Any, **kwargs: Any
     ) -> GroupDistributionDisplay:
-        """Draw two predictions, or a response and its prediction.
-
-        Parameters
-        ----------
-        y_before, y_after : array-like of shape (n,)
-            Two values for each row.
-        sensitive_features : array-like of shape (n,) or (n, r), or data frame
-            Sensitive columns of the rows.
-        titles : pair of str, default=("Before", "After")
-            What is drawn.
-        axes, bins
-            See `plot`.
-        """
-        _pyplot()
-        groups = Groups.from_columns(sensitive_features)
-        return cls(y_before, y_after, groups, titles=titles).plot(axes, bins=bins)
+        """Draw two predictions, or a response and its prediction; kwargs are those of `plot`."""
+        return cls(y_before, y_after, sensitive_features=sensitive_features).plot(**kwargs)
 
     def plot(self, axes: Any = None, *, bins: int | str = 30) -> GroupDistributionDisplay:
         """Draw the distributions.
@@ -372,66 +272,56 @@ class GroupDistributionDisplay:
         Parameters
         ----------
         axes : two matplotlib Axes, optional
-            Upper and lower axes; a new figure by default.
+            Upper and lower axes; a new figure by default. More than four groups have their legend
+            at the side, for which a figure with ``layout="constrained"`` makes room.
         bins : int or str, default=30
-            Bars between the smallest and the largest value of all, or a rule of
-            `numpy.histogram_bin_edges`. Both axes and all groups have the same bars.
+            Number of bars from the smallest to the largest of all values, or a rule of
+            `numpy.histogram_bin_edges`. All groups have the same bars, before and after.
         """
-        k = self.groups.n_groups
+        many = self.groups.n_groups > 4
         if axes is None:
-            size = (7.0, 5.5) if k <= _LEGEND_INSIDE else (10.0, 5.5)
-            _, axes = _pyplot().subplots(
-                2, sharex=True, sharey=True, figsize=size, layout="constrained"
-            )
+            options = {"sharex": True, "layout": "constrained", "figsize": (9 if many else 7, 5)}
+            axes = _pyplot().subplots(2, **options)[1]
         axes = np.ravel(axes)
         if len(axes) != 2:
-            raise ValueError(
-                f"axes has {len(axes)} entries. Pass two, such as plt.subplots(2, sharex=True)[1]."
-            )
-        from matplotlib.lines import Line2D
-
-        self.axes_, self.figure_ = (axes[0], axes[1]), axes[0].figure
-        self.histograms_, self.densities_, self.means_ = ([], []), ([], []), ([], [])
+            raise ValueError(f"axes has {len(axes)} entries. Pass two, as of plt.subplots(2)[1].")
+        self.axes_, self.figure_ = axes, axes[0].figure
         edges = _bin_edges(np.concatenate([self.y_before, self.y_after]), bins)
-        for row, (ax, values) in enumerate(zip(axes, (self.y_before, self.y_after), strict=True)):
-            for group, mean in enumerate(self.groups.means(values)):
-                style, member = _style(group), values[self.groups.codes == group]
-                counts, _ = np.histogram(member, edges)
-                bars = ax.stairs(
-                    counts / (len(member) * np.diff(edges)),
-                    edges,
-                    fill=True,
-                    color=style["color"],
-                    alpha=max(0.05, 0.6 / k),
-                )
-                self.histograms_[row].append(bars)
-                self.densities_[row].append(_draw_density(ax, member, edges, style))
-                # one below the other, in the order of the legend
-                line = ax.axvline(mean, 1 - (group + 1) / k, 1 - group / k, linewidth=2, **style)
-                self.means_[row].append(line)
+        span, top = edges[-1] - edges[0], 0.0
+        for ax, values, title in zip(axes, (self.y_before, self.y_after), self.titles, strict=True):
+            top = max(top, _draw_groups(ax, values, self.groups, edges))
             gap = mean_parity_gap(None, values, sensitive_features=self.groups.codes)
-            seen = gap > 1e-9 * (edges[-1] - edges[0])
-            ax.set_title(self.titles[row], loc="left", fontsize="medium")
-            ax.set_title(f"SMD = {gap:.3g}" if seen else "SMD ≈ 0", loc="right", fontsize="medium")
-            ax.set(ylabel="Density")
-        axes[1].set(xlabel="Response or prediction")
-        handles = [
-            Line2D([], [], label=f"{name} (n = {count})", **_style(group))
-            for group, (name, count) in enumerate(
-                zip(self.groups.names, self.groups.counts, strict=True)
-            )
-        ]
-        outside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
-        axes[0].legend(
-            handles=handles,
-            title=", ".join(self.groups.columns),
-            ncols=1 + (k - 1) // 20,
-            **({} if k <= _LEGEND_INSIDE else outside),
-        )
+            ax.set_title(title, loc="left", size="medium")
+            shown = f"= {gap:.3g}" if gap > 1e-9 * span else "≈ 0"
+            ax.set_title(f"SMD {shown}", loc="right", size="medium")
+        limits = (edges[0] - 0.02 * span, edges[-1] + 0.02 * span), (0, 1.05 * top)
+        for ax, label in zip(axes, ("", "Response or prediction"), strict=True):
+            ax.set(xlim=limits[0], ylim=limits[1], xlabel=label, ylabel="Density")
+        where = {"loc": "outside right upper", "ncols": 1 + self.groups.n_groups // 25}
+        legend = self.figure_.legend if many else axes[0].legend
+        handles = axes[0].get_legend_handles_labels()[0]
+        legend(handles=handles, title=", ".join(self.groups.columns), **(where if many else {}))
         return self
 
 
-_LEGEND_INSIDE = 4  # groups whose legend does not hide the bars
+def _draw_groups(ax: Axes, values: FloatArray, groups: Groups, edges: FloatArray) -> float:
+    """Bars, mean and density of each group; how much height they need."""
+    from scipy.stats import gaussian_kde
+
+    k, widths, top = groups.n_groups, np.diff(edges), 0.0
+    for group, mean in enumerate(groups.means(values)):
+        style, member = _STYLES[group % len(_STYLES)], values[groups.codes == group]
+        colour, name = style["color"], ", ".join(map(str, groups.labels[group]))
+        bars = np.histogram(member, edges)[0] / (len(member) * widths)
+        ax.stairs(bars, edges, fill=True, color=colour, alpha=max(0.05, 0.6 / k))
+        ax.axvline(mean, linewidth=1, label=f"{name} (n = {len(member)})", **style)
+        ax.axvline(mean, linewidth=2.5, color=colour, linestyle=(-3 * group, (3, 3 * k - 3)))
+        if np.ptp(member) > widths.max():
+            grid = np.linspace(member.min(), member.max(), 200)
+            density = gaussian_kde(member)(grid)
+            ax.plot(grid, density, **style)
+            top = max(top, bars.max(), density.max())
+    return top or float(1 / widths.min())
 
 
 def _pyplot() -> Any:
@@ -439,74 +329,35 @@ def _pyplot() -> Any:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            "Displays are drawn by matplotlib, which is not installed. "
-            "Install it: pip install meanparity[plot]"
+            "Displays need matplotlib, which is not installed: pip install meanparity[plot]"
         ) from error
     return plt
 
 
-def _tradeoff(estimator: Any) -> Tradeoff:
+def _tradeoff(estimator: Any) -> tuple[Tradeoff, float | None]:
+    """The tradeoff of a fitted estimator, and the estimator's position in it if it has one."""
     check_is_fitted(estimator)
     if not hasattr(estimator, "tradeoff_"):
         raise TypeError(
-            f"{type(estimator).__name__} has no tradeoff_. Pass a fitted estimator of meanparity; "
-            "out of a pipeline, pipeline[-1] with the rows pipeline[:-1].transform(X)."
+            f"{type(estimator).__name__} has no tradeoff_. Pass an estimator of meanparity; of a "
+            "pipeline, pass pipeline[-1] and the rows pipeline[:-1].transform(X)."
         )
-    tradeoff: Tradeoff = estimator.tradeoff_
-    return tradeoff
+    return estimator.tradeoff_, getattr(estimator, "unfairness", None)
 
 
-def _with_position(unfairness: Any, position: float | None) -> FloatArray:
-    """Positions of a curve that has a point at `position`."""
-    grid = np.linspace(0, 1, 51) if unfairness is None else np.ravel(unfairness)
-    return grid if position is None else np.union1d(grid, position)
-
-
-def _index(curve: TradeoffCurve, u: float) -> int | None:
-    """Where the curve has position u, None if nowhere."""
-    distance = np.abs(curve.unfairness - u)
-    return int(distance.argmin()) if distance.min() < 1e-9 else None
-
-
-def _style(i: int) -> dict[str, Any]:
-    """Colour and line style of the i-th line."""
-    style = _LINE_STYLES[i // len(_COLOURS) % len(_LINE_STYLES)]
-    return {"color": _COLOURS[i % len(_COLOURS)], "linestyle": style}
-
-
-def _column(values: Any, name: str, n_rows: int) -> FloatArray:
+def _column(values: Any, name: str) -> FloatArray:
     column = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
     if column.ndim == 2 and column.shape[1] > 1:
         raise ValueError(
-            f"{name} has {column.shape[1]} outputs, but the distribution of one is drawn. Choose "
-            "a column: from_predictions(y_before[:, 0], y_after[:, 0], sensitive_features=...)."
+            f"{name} has {column.shape[1]} outputs, but one is drawn. Choose a column: "
+            "from_predictions(y_before[:, 0], y_after[:, 0], sensitive_features=...)."
         )
-    if len(column) != n_rows:
-        raise ValueError(
-            f"{name} has {len(column)} rows, but sensitive_features has {n_rows}. "
-            "Pass one value for each row."
-        )
-    return column.reshape(n_rows)
+    return np.reshape(column, -1)
 
 
 def _bin_edges(values: FloatArray, bins: int | str) -> FloatArray:
-    low, high = float(values.min()), float(values.max())
+    low, high = values.min(), values.max()
     size = max(abs(low), abs(high))
-    if high - low <= 1e-9 * size or size == 0:  # rounding alone cannot be cut into bars
-        margin = 0.05 * size or 0.5
-        low, high = low - margin, high + margin
-    edges: FloatArray = np.histogram_bin_edges(values, bins, range=(low, high))
-    return edges
-
-
-def _draw_density(
-    ax: Axes, values: FloatArray, edges: FloatArray, style: dict[str, Any]
-) -> Line2D | None:
-    """The density between the smallest and the largest value, unless one bar holds them all."""
-    from scipy.stats import gaussian_kde
-
-    low, high = float(values.min()), float(values.max())
-    if high - low <= np.diff(edges).min():
-        return None
-    grid = np.linspace(low, high, 200)
-    return ax.plot(grid, gaussian_kde(values)(grid), **style)[0]
+    if high - low <= 1e-9 * size:  # differences of rounding cannot be cut into bars
+        low, high = low - (0.05 * size or 0.5), high + (0.05 * size or 0.5)
+    return np.histogram_bin_edges(values, bins, range=(low, high))

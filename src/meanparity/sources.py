@@ -41,10 +41,10 @@ class Table:
     ) -> Table:
         """The layout of X, (n, d), with some columns named as sensitive."""
         frame = _frame(X)
-        names = None if frame is None else tuple(map(str, frame.columns))
-        shape = frame.shape if frame is not None else np.shape(X)
-        n_columns = int(shape[1]) if len(shape) == 2 else 0
-        if sensitive_columns is None:
+        names = None if frame is None else _names(frame)
+        shaped = X if frame is not None or sparse.issparse(X) else np.asarray(X)
+        n_columns = int(shaped.shape[1]) if len(shaped.shape) == 2 else 0
+        if sensitive_columns is None or n_columns == 0:  # `features` says what is wrong with X
             wanted: list[int | str] = []
         elif isinstance(sensitive_columns, str | int | np.integer):
             wanted = [sensitive_columns]
@@ -63,22 +63,26 @@ class Table:
         left_out = set(self.sensitive) if self.drop_sensitive else set()
         return [i for i in range(self.n_columns) if i not in left_out]
 
-    def features(self, X: Any, *, estimator: str = "meanparity") -> Features:
+    def features(self, X: Any, *, estimator: str = "meanparity", min_rows: int = 1) -> Features:
         """The features of X: float64, dense or CSR, finite, (n, d)."""
         frame = _frame(X)
-        if frame is not None and self.names is not None:
-            missing = [name for name in self.names if name not in frame.columns]
-            if missing:
-                raise ValueError(
-                    f"X lacks columns that were there in fit: {missing}. "
-                    f"Pass a table with the columns {list(self.names)}."
-                )
-        if self.drop_sensitive and frame is not None and self.feature_names is not None:
-            X = frame.select(list(self.feature_names)).to_native()
+        if frame is not None and self.names is not None and _names(frame) != self.names:
+            raise ValueError(
+                f"X has the columns {list(frame.columns)}, but "
+                f"fit saw {list(self.names)}. Pass these, in this order."
+            )
+        if self.drop_sensitive and frame is not None:
+            X = frame.select(nw.nth(*self._features)).to_native()
         elif self.drop_sensitive and np.ndim(X) == 2:
             X = (X.tocsc() if sparse.issparse(X) else np.asarray(X))[:, self._features]
         try:
-            X = check_array(X, accept_sparse="csr", dtype=np.float64, estimator=estimator)
+            X = check_array(
+                X,
+                accept_sparse="csr",
+                dtype=np.float64,
+                estimator=estimator,
+                ensure_min_samples=min_rows,
+            )
         except ValueError as error:
             if "could not convert string" in str(error) or "Unable to convert" in str(error):
                 raise ValueError(
@@ -99,8 +103,8 @@ class Table:
         frame = _frame(X)
         values: dict[str, Any] = {}
         for position in self.sensitive:
-            if frame is not None and self.names is not None:
-                values[self.names[position]] = frame[frame.columns[position]].to_native()
+            if frame is not None:
+                values[str(frame.columns[position])] = frame[:, position].to_native()
             elif sparse.issparse(X):
                 values[f"column {position}"] = X.tocsc()[:, [position]].toarray()[:, 0]
             else:
@@ -113,6 +117,12 @@ def _frame(X: Any) -> nw.DataFrame[Any] | None:
     """X as a narwhals data frame, or None if it is not one."""
     native = nw.from_native(X, pass_through=True, eager_only=True)
     return native if isinstance(native, nw.DataFrame) else None
+
+
+def _names(frame: nw.DataFrame[Any]) -> tuple[str, ...] | None:
+    """Column names, if all of them are text, as scikit-learn has it."""
+    columns = tuple(frame.columns)
+    return columns if all(isinstance(name, str) for name in columns) else None
 
 
 def _position(column: Hashable, n_columns: int, names: tuple[str, ...] | None) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 
@@ -16,7 +18,7 @@ def dpd(values, codes):
     grid = np.sort(values)
     for g in np.unique(codes):
         inside = values[codes == g]
-        for low, high in zip(grid[:-1], grid[1:], strict=True):
+        for low, high in itertools.pairwise(grid):
             total += abs(np.mean(inside <= low) - np.mean(values <= low)) * (high - low)
     return total
 

@@ -55,9 +55,7 @@ def close(actual, expected, case):
 @given(case=cases(max_rows=14), kind=st.sampled_from(KERNELS), penalty=st.sampled_from(PENALTIES))
 @pytest.mark.parametrize("solver", ["dense", "spectral"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_kernel_solvers_meet_the_optimality_conditions(
-    case, kind, penalty, solver, fit_intercept
-):
+def test_kernel_solvers_meet_the_optimality_conditions(case, kind, penalty, solver, fit_intercept):
     bound = bind(kind, case.X)
     K = bound.block(case.X)
     alpha = penalty * np.mean(np.diag(K))
@@ -102,9 +100,7 @@ def test_without_penalty_the_solution_of_least_norm(case, kind, solver):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_primal_solver_meets_the_optimality_conditions(case, penalty, fit_intercept):
     alpha = penalty * np.mean(np.sum(case.X**2, axis=1))
-    solution = run(
-        case, None, alpha, linear=True, fit_intercept=fit_intercept, solver="primal"
-    )
+    solution = run(case, None, alpha, linear=True, fit_intercept=fit_intercept, solver="primal")
     C = sensitive_contrasts(case.codes)
     rows = np.vstack([case.X, case.X_new])
     for fit, contrasts in ((solution.fair, C), (solution.free, C[:, :0])):

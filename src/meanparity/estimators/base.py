@@ -123,12 +123,14 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
 
     def _read(self, table: Table, X: Any, *, reset: bool) -> Features:
         """Features of X; names and number of columns are compared the way scikit-learn does."""
-        if reset or np.ndim(X) != 2:
-            features = table.features(X, estimator=type(self).__name__)
-            validate_data(self, X, reset=reset, skip_check_array=True)
+        name = type(self).__name__
+        if reset:
+            features = table.features(X, estimator=name, min_rows=2)
+            validate_data(self, X, skip_check_array=True)
             return features
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return table.features(X, estimator=type(self).__name__)
+        if hasattr(X, "columns"):  # scikit-learn says which names are wrong
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return table.features(X, estimator=name)
 
     def _groups(self, table: Table, X: Any, sensitive_features: Any, n_rows: int) -> Groups:
         """The groups, from wherever the sensitive columns travel."""

@@ -134,6 +134,8 @@ class ParityKernelRidge(ParityRegressor):
             One or several sensitive columns; every combination of values that occurs is a group.
             Required unless `sensitive_columns` names columns of X.
         """
+        for left_over in {"coef_", "dual_coef_", "X_fit_"} & set(vars(self)):
+            delattr(self, left_over)
         self._fit(X, y, sensitive_features, self._solve)
         coef, intercept = self._function.coef, self._function.intercept
         single = self._function.single_output
