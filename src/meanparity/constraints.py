@@ -155,9 +155,12 @@ class CovarianceParity(Constraint):
         _refuse_trivial(groups, every_row=False)
         share = groups.counts / groups.n_rows
         features = self._spanning_features(groups)
+        root = np.sqrt(share)
         centred = features - share @ features
-        left, sizes, _ = np.linalg.svd(np.sqrt(share)[:, None] * centred, full_matrices=False)
+        left, sizes, _ = np.linalg.svd(root[:, None] * centred, full_matrices=False)
         basis = left[:, sizes > 1e-10 * max(sizes.max(initial=0.0), np.abs(features).max() * 1e-3)]
+        # once more at right angles to the constants, of which faint features keep some rounding
+        basis, _ = np.linalg.qr(basis - np.outer(root, root @ basis))
         q = basis.shape[1]
         if q == 0:
             raise ValueError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,12 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-__all__ = ["GroupDistributionDisplay", "TradeoffDisplay"]
-
 # Okabe and Ito's colours, which colour-blind people tell apart too; without the yellow, which is
 # lost as a line on white. Line styles change when the colours run out.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-_STYLES = [
+_STYLES: list[dict[str, Any]] = [
     {"color": colour, "linestyle": line} for line in ("-", "--", ":", "-.") for colour in _COLOURS
 ]
 _ENDS = {0.0: "parity on the training rows (u = 0)", 1.0: "unconstrained (u = 1)"}
@@ -89,8 +87,7 @@ class TradeoffDisplay:
 
         Parameters
         ----------
-        estimator : ParityRidge, ParityKernelRidge or other estimator with `tradeoff_`
-            The fitted estimator.
+        estimator : fitted estimator with `tradeoff_`, such as ParityRidge
         X, y, sensitive_features
             Rows, such as held-out ones, as in `meanparity.path.Tradeoff.curve`.
         unfairness : array-like of shape (p,), optional
@@ -113,8 +110,6 @@ class TradeoffDisplay:
         *,
         sensitive_features: Any,
         unfairness: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> TradeoffDisplay:
         """Draw the tradeoff between two predictions, from which all between them follow.
@@ -123,11 +118,11 @@ class TradeoffDisplay:
         ----------
         y_true, y_fair, y_free : array-like of shape (n,) or (n, m)
             Targets, predictions at parity (u = 0) and unconstrained predictions (u = 1).
-        sensitive_features, unfairness, name, ax, **kwargs
-            See `from_estimator`.
+        sensitive_features, unfairness, **kwargs
+            See `from_estimator`; kwargs may have `name` and `ax`.
         """
         curve = curve_sums(y_true, y_fair, y_free, sensitive_features).curve(unfairness)
-        return cls(curve).plot(ax, name=name, **kwargs)
+        return cls(curve).plot(**kwargs)
 
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
@@ -154,9 +149,8 @@ class TradeoffDisplay:
         if self.position is not None:  # hollow and large: it often surrounds one of the ends
             hollow = {"marker": "D", "markerfacecolor": "none", "markersize": 11}
             marks.append((self.position, f"this model (u = {self.position:g})", hollow))
-
         for key, curve in self.curves.items():
-            drawn = sum(line.get_linestyle() != "None" for line in ax.lines)
+            drawn = sum(not _is_mark(line) for line in ax.lines)
             style = {**_STYLES[drawn % len(_STYLES)], "label": key or name, **kwargs}
             self.lines_ += ax.plot(curve.smd, curve.mse, **style)
             for u, label, mark in marks:
@@ -167,7 +161,7 @@ class TradeoffDisplay:
                     if label not in ax.get_legend_handles_labels()[1]:
                         ax.plot([], [], **{**mark, "color": "0.35", "label": label})
         handles = ax.get_legend_handles_labels()[0]
-        ax.legend(handles=sorted(handles, key=lambda line: line.get_linestyle() == "None"))
+        ax.legend(handles=sorted(handles, key=_is_mark))
         ax.set(xlabel="Sum of absolute mean gaps (SMD)", ylabel="Mean squared error")
         return self
 
@@ -177,9 +171,8 @@ class GroupDistributionDisplay:
 
     The upper axes show `y_before`, the lower ones `y_after`: for each group a histogram of area 1,
     a Gaussian kernel density estimate from the smallest to the largest value, and the mean as a
-    vertical line with dashes that leave room for one another, so that equal means show all their
-    colours. A group whose values fit into one bar has no density, and its bar may be cut off. Mean
-    parity brings the means together and nothing else; the distributions may still differ.
+    vertical line, dashed so that equal means show all their colours. A group no wider than one bar
+    has no density, and its bar may be cut off. Groups of equal means may differ in all else.
 
     Parameters
     ----------
@@ -187,8 +180,6 @@ class GroupDistributionDisplay:
         Two values for each row.
     sensitive_features : array-like of shape (n,) or (n, r), or data frame
         Sensitive columns of the rows.
-    titles : pair of str, default=("Before", "After")
-        What is drawn.
 
     Attributes
     ----------
@@ -201,24 +192,14 @@ class GroupDistributionDisplay:
     >>> display = GroupDistributionDisplay(
     ...     [1.0, 2.0, 6.0, 7.0], [4.0, 5.0, 3.0, 6.0], sensitive_features=["a", "a", "b", "b"]
     ... ).plot(Figure().subplots(2))
-    >>> for ax in display.axes_:
-    ...     print(ax.get_title("left"), "|", ax.get_title("right"))
-    Before | SMD = 5
-    After | SMD ≈ 0
+    >>> [ax.get_title("right") for ax in display.axes_]
+    ['SMD = 5', 'SMD = 0']
     """
 
-    def __init__(
-        self,
-        y_before: Any,
-        y_after: Any,
-        *,
-        sensitive_features: Any,
-        titles: tuple[str, str] = ("Before", "After"),
-    ) -> None:
+    def __init__(self, y_before: Any, y_after: Any, *, sensitive_features: Any) -> None:
         self.y_before, self.y_after = _column(y_before, "y_before"), _column(y_after, "y_after")
         check_consistent_length(self.y_before, self.y_after)
         self.groups = Groups.from_columns(sensitive_features, n_rows=len(self.y_after))
-        self.titles = titles
 
     @classmethod
     def from_estimator(
@@ -235,38 +216,38 @@ class GroupDistributionDisplay:
 
         Parameters
         ----------
-        estimator : ParityRidge, ParityKernelRidge or other estimator with `tradeoff_`
-            The fitted estimator, of one output.
+        estimator : fitted estimator of one output with `tradeoff_`, such as ParityRidge
         X, y, sensitive_features
             Rows, such as held-out ones; y is needed for ``before="response"`` only.
         before : {"free", "response"}, default="free"
-            What is above: the unconstrained prediction, so that the constraint alone makes the
-            difference, or y, as in the paper's figure.
+            What is above: the unconstrained prediction or, as in the paper's figure, y.
         **kwargs
-            For `plot`: axes and bins.
+            For `plot`.
         """
         tradeoff, u = _tradeoff(estimator)
-        if before not in ("free", "response"):
-            raise ValueError(f"before={before!r} is unknown. Pass 'free' or 'response'.")
-        if before == "response" and y is None:
-            raise ValueError("before='response' draws y, but y is None. Pass y, or before='free'.")
-        upper = "unconstrained prediction" if before == "free" else "response y"
-        where = "" if u is None else f", {_ENDS.get(u, f'u = {u:g}')}"
-        return cls(
-            tradeoff.at(1.0).predict(X) if before == "free" else y,
-            estimator.predict(X),
-            sensitive_features=sensitive_features,
-            titles=(f"Before: {upper}", f"After: prediction{where}"),
-        ).plot(**kwargs)
+        if before == "free":
+            above, y_before = "unconstrained prediction", tradeoff.at(1.0).predict(X)
+        elif before == "response" and y is not None:
+            above, y_before = "response y", y
+        else:
+            raise ValueError(
+                f"before={before!r} is unknown or lacks y. Pass 'free', or 'response' and y."
+            )
+        below = "prediction" if u is None else f"prediction, {_ENDS.get(u, f'u = {u:g}')}"
+        kwargs = {"titles": (f"Before: {above}", f"After: {below}"), **kwargs}
+        display = cls(y_before, estimator.predict(X), sensitive_features=sensitive_features)
+        return display.plot(**kwargs)
 
     @classmethod
     def from_predictions(
         cls, y_before: Any, y_after: Any, *, sensitive_features: Any, **kwargs: Any
     ) -> GroupDistributionDisplay:
-        """Draw two predictions, or a response and its prediction; kwargs are those of `plot`."""
+        """Draw two predictions, or a response and its prediction; kwargs are for `plot`."""
         return cls(y_before, y_after, sensitive_features=sensitive_features).plot(**kwargs)
 
-    def plot(self, axes: Any = None, *, bins: int | str = 30) -> GroupDistributionDisplay:
+    def plot(
+        self, axes: Any = None, *, bins: int | str = 30, titles: Sequence[str] = ("Before", "After")
+    ) -> GroupDistributionDisplay:
         """Draw the distributions.
 
         Parameters
@@ -277,6 +258,8 @@ class GroupDistributionDisplay:
         bins : int or str, default=30
             Number of bars from the smallest to the largest of all values, or a rule of
             `numpy.histogram_bin_edges`. All groups have the same bars, before and after.
+        titles : two str
+            What is drawn.
         """
         many = self.groups.n_groups > 4
         if axes is None:
@@ -288,12 +271,11 @@ class GroupDistributionDisplay:
         self.axes_, self.figure_ = axes, axes[0].figure
         edges = _bin_edges(np.concatenate([self.y_before, self.y_after]), bins)
         span, top = edges[-1] - edges[0], 0.0
-        for ax, values, title in zip(axes, (self.y_before, self.y_after), self.titles, strict=True):
+        for ax, values, title in zip(axes, (self.y_before, self.y_after), titles, strict=True):
             top = max(top, _draw_groups(ax, values, self.groups, edges))
-            gap = mean_parity_gap(None, values, sensitive_features=self.groups.codes)
+            gap = mean_parity_gap(None, values, sensitive_features=self.groups.codes) / span
             ax.set_title(title, loc="left", size="medium")
-            shown = f"= {gap:.3g}" if gap > 1e-9 * span else "≈ 0"
-            ax.set_title(f"SMD {shown}", loc="right", size="medium")
+            ax.set_title(f"SMD = {round(gap, 9) * span:.3g}", loc="right", size="medium")
         limits = (edges[0] - 0.02 * span, edges[-1] + 0.02 * span), (0, 1.05 * top)
         for ax, label in zip(axes, ("", "Response or prediction"), strict=True):
             ax.set(xlim=limits[0], ylim=limits[1], xlabel=label, ylabel="Density")
@@ -304,6 +286,10 @@ class GroupDistributionDisplay:
         return self
 
 
+def _is_mark(artist: Any) -> bool:
+    return hasattr(artist, "get_linestyle") and artist.get_linestyle() == "None"
+
+
 def _draw_groups(ax: Axes, values: FloatArray, groups: Groups, edges: FloatArray) -> float:
     """Bars, mean and density of each group; how much height they need."""
     from scipy.stats import gaussian_kde
@@ -312,9 +298,12 @@ def _draw_groups(ax: Axes, values: FloatArray, groups: Groups, edges: FloatArray
     for group, mean in enumerate(groups.means(values)):
         style, member = _STYLES[group % len(_STYLES)], values[groups.codes == group]
         colour, name = style["color"], ", ".join(map(str, groups.labels[group]))
+        # the space and the backslash: matplotlib hides labels like _x and typesets $x$
+        label = f" {name} (n = {len(member)})".replace("$", r"\$")
         bars = np.histogram(member, edges)[0] / (len(member) * widths)
         ax.stairs(bars, edges, fill=True, color=colour, alpha=max(0.05, 0.6 / k))
-        ax.axvline(mean, linewidth=1, label=f"{name} (n = {len(member)})", **style)
+        # thin all the way, and thick where the other groups leave a gap
+        ax.axvline(mean, zorder=1.5, linewidth=1.2, label=label, **style)
         ax.axvline(mean, linewidth=2.5, color=colour, linestyle=(-3 * group, (3, 3 * k - 3)))
         if np.ptp(member) > widths.max():
             grid = np.linspace(member.min(), member.max(), 200)
@@ -328,14 +317,11 @@ def _pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError(
-            "Displays need matplotlib, which is not installed: pip install meanparity[plot]"
-        ) from error
+        raise ImportError("matplotlib is missing: pip install meanparity[plot]") from error
     return plt
 
 
 def _tradeoff(estimator: Any) -> tuple[Tradeoff, float | None]:
-    """The tradeoff of a fitted estimator, and the estimator's position in it if it has one."""
     check_is_fitted(estimator)
     if not hasattr(estimator, "tradeoff_"):
         raise TypeError(
@@ -349,7 +335,7 @@ def _column(values: Any, name: str) -> FloatArray:
     column = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
     if column.ndim == 2 and column.shape[1] > 1:
         raise ValueError(
-            f"{name} has {column.shape[1]} outputs, but one is drawn. Choose a column: "
+            f"{name} has {column.shape[1]} outputs, but one is drawn. Choose a column, as in "
             "from_predictions(y_before[:, 0], y_after[:, 0], sensitive_features=...)."
         )
     return np.reshape(column, -1)

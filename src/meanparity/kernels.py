@@ -195,8 +195,9 @@ def gram(kernel: BoundKernel, X: Features, *, advice: str) -> SymmetricMatrix:
     """
     n = X.shape[0]
     array = SymmetricMatrix.allocate(n, advice=advice)
-    for rows in row_blocks(n, _GRAM_ROWS):
-        kernel.block(X[rows], slice(rows.start, n), out=array[rows, rows.start :])
+    with np.errstate(over="ignore", invalid="ignore"):  # the factorisation refuses such a matrix
+        for rows in row_blocks(n, _GRAM_ROWS):
+            kernel.block(X[rows], slice(rows.start, n), out=array[rows, rows.start :])
     return SymmetricMatrix.from_upper(array)
 
 

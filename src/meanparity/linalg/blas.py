@@ -86,15 +86,16 @@ def multiply(
 
     A is (m, k), B is (k, n), out is (m, n) and row-major.
     """
+    (m, k), n = A.shape, B.shape[1]
+    if not (m and k and n):
+        out *= float(add)
+        return out
     (trans_a, A), (trans_b, B) = _operand(A), _operand(B)
     (a, lda), (b, ldb), (c, ldc) = _block(A), _block(B), _block(out)
-    m, n = out.shape
-    k = A.shape[0] if trans_a == b"T" else A.shape[1]
-    if m and n:
-        _GEMM(
-            trans_b, trans_a, _int(n), _int(m), _int(k),
-            _real(scale), b, ldb, a, lda, _real(float(add)), c, ldc,
-        )  # fmt: skip
+    _GEMM(
+        trans_b, trans_a, _int(n), _int(m), _int(k),
+        _real(scale), b, ldb, a, lda, _real(float(add)), c, ldc,
+    )  # fmt: skip
     return out
 
 

@@ -149,7 +149,7 @@ class SymmetricMatrix:
         values, vectors = scipy.linalg.eigh(
             full, overwrite_a=True, check_finite=False, driver="evd"
         )
-        return Eigen(values, vectors, exact=shift > self.rounding)
+        return Eigen(values, vectors, cut=n * np.finfo(float).eps)
 
     def _mirror(self, rows: slice) -> None:
         """Copy rows of the matrix, right of the diagonal, to the columns below it."""
@@ -188,21 +188,18 @@ class Eigen:
     ----------
     values, vectors : (n,) and (n, n) arrays
         Eigenvalues and eigenvectors.
-    exact : bool
-        Whether every eigenvalue above rounding counts. Otherwise (no ridge penalty) those below
-        ``√eps`` of the largest are taken for zero: dividing by them would cost more digits than
-        exact parity leaves to spend.
+    cut : float
+        Eigenvalues below this share of the largest are taken for zero.
     """
 
     values: FloatArray
     vectors: FloatArray
-    exact: bool
+    cut: float
 
     def solve(self, rhs: FloatArray) -> FloatArray:
         """``A⁺ rhs`` for rhs of shape (n, r)."""
-        eps = np.finfo(float).eps
         size = np.abs(self.values)
-        keep = size > size.max() * (len(size) * eps if self.exact else np.sqrt(eps))
+        keep = size > self.cut * size.max()
         U = self.vectors[:, keep]
         solution: FloatArray = U @ ((U.T @ rhs) / self.values[keep, None])
         return solution

@@ -1,0 +1,240 @@
+"""Bad input on purpose: one clear error each, or a documented answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from meanparity import MeanParity, ParityKernelRidge, ParityRidge, ParityWarning
+from meanparity.linalg import memory
+
+ESTIMATORS = [ParityRidge, ParityKernelRidge]
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X, s = rng.standard_normal((30, 3)), np.tile(["a", "b", "c"], 10)
+    return X, X[:, 0] + rng.standard_normal(30), s
+
+
+def put(array, value):
+    array = np.array(array, dtype=object if isinstance(value, str) else None)
+    array.flat[0] = value
+    return array
+
+
+BAD = {
+    "NaN in X": (lambda X, y, s: (put(X, np.nan), y, s), "contains NaN"),
+    "infinity in X": (lambda X, y, s: (put(X, np.inf), y, s), "contains infinity"),
+    "NaN in y": (lambda X, y, s: (X, put(y, np.nan), s), "Input y contains NaN"),
+    "infinity in y": (lambda X, y, s: (X, put(y, -np.inf), s), "Input y contains infinity"),
+    "text in X": (lambda X, y, s: (put(X, "tall"), y, s), r"X holds text .*'tall'.*OneHotEncoder"),
+    "text in y": (lambda X, y, s: (X, put(y, "tall"), s), "could not convert string.*'tall'"),
+    "complex X": (lambda X, y, s: (X + 1j, y, s), "Complex data not supported"),
+    "complex y": (lambda X, y, s: (X, y + 1j, s), "Complex data not supported"),
+    "1-D X": (lambda X, y, s: (X[:, 0], y, s), "Expected 2D array, got 1D array"),
+    "3-D X": (lambda X, y, s: (X[:, :, None], y, s), "dim 3"),
+    "3-D y": (lambda X, y, s: (X, np.zeros((30, 2, 2)), s), "dim 3"),
+    "empty X": (lambda X, y, s: (X[:0], y[:0], s[:0]), r"0 sample\(s\)"),
+    "no columns": (lambda X, y, s: (X[:, :0], y, s), r"0 feature\(s\)"),
+    "one row": (lambda X, y, s: (X[:1], y[:1], s[:1]), r"1 sample\(s\)"),
+    "no y": (lambda X, y, s: (X, None, s), "requires y to be passed"),
+    "short y": (lambda X, y, s: (X, y[1:], s), "inconsistent numbers of samples"),
+    "short s": (lambda X, y, s: (X, y, s[1:]), "has 29 rows, but X has 30"),
+    "missing s": (
+        lambda X, y, s: (X, y, put(s.astype(object), None)),
+        r"1 missing value \(row 0\)",
+    ),
+    "no s": (lambda X, y, s: (X, y, None), r"sensitive_features=.*sensitive_columns="),
+    "one group": (
+        lambda X, y, s: (X, y, np.full(30, "a")),
+        r"one group only \('a' in all 30 rows\)",
+    ),
+    "as many groups as rows": (lambda X, y, s: (X, y, np.arange(30)), "every row is its own group"),
+}
+
+
+@pytest.mark.parametrize(("spoil", "message"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_bad_data(estimator, spoil, message, data):
+    X, y, s = spoil(*data)
+    with pytest.raises(ValueError, match=message):
+        estimator().fit(X, y, sensitive_features=s)
+
+
+PARAMETERS = [
+    ({"alpha": -1.0}, r"alpha=-1.0 is negative\. Pass 0"),
+    ({"alpha": np.nan}, "alpha=nan is not a finite number"),
+    ({"alpha": "big"}, "alpha='big' is not a finite number"),
+    ({"alpha": True}, "alpha=True is not a finite number"),
+    ({"alpha": [1.0, 2.0]}, r"alpha has shape \(2,\), but y has 1 output"),
+    ({"unfairness": -0.1}, "unfairness=-0.1 is not a number between 0 and 1"),
+    ({"unfairness": 1.5}, "unfairness=1.5 is not a number between 0 and 1"),
+    ({"unfairness": None}, "unfairness=None is not a number between 0 and 1"),
+    ({"solver": "magic"}, "solver='magic' is not known. Pass one of auto, dense"),
+    ({"constraint": "fairness"}, "constraint='fairness' is not known"),
+    ({"sensitive_columns": [0]}, "Both sensitive_features and sensitive_columns"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), PARAMETERS, ids=str)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_bad_parameters(estimator, parameters, message, data):
+    X, y, s = data
+    with pytest.raises(ValueError, match=message):
+        estimator(**parameters).fit(X, y, sensitive_features=s)
+
+
+KERNEL_PARAMETERS = [
+    ({"kernel": "gaussian"}, "kernel='gaussian' is not known"),
+    ({"kernel": 3}, "kernel=3 is neither a name nor callable"),
+    ({"kernel": "precomputed"}, r"needs the square kernel matrix .* shape \(30, 3\)"),
+    ({"kernel": "rbf", "solver": "primal"}, "only the kernel 'linear' has"),
+    ({"kernel": "chi2"}, "negative"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), KERNEL_PARAMETERS, ids=str)
+def test_bad_kernels(parameters, message, data):
+    X, y, s = data
+    with pytest.raises((ValueError, TypeError), match=message):
+        ParityKernelRidge(**parameters).fit(X, y, sensitive_features=s)
+
+
+def test_precomputed_kernels_are_symmetric(data):
+    X, y, s = data
+    K = X @ X.T
+    K[0, 1] += 1.0
+    with pytest.raises(ValueError, match="differ from their mirror image by up to 1"):
+        ParityKernelRidge(kernel="precomputed").fit(K, y, sensitive_features=s)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("sex", "no column names"),
+        (3, "holds 3, but X has 3 columns"),
+        ([0.5], "holds 0.5"),
+    ],
+    ids=str,
+)
+def test_bad_sensitive_columns(columns, message, data):
+    X, y, _ = data
+    with pytest.raises(ValueError, match=message):
+        ParityRidge(sensitive_columns=columns).fit(X, y)
+    frame = pd.DataFrame(X, columns=["x", "y", "z"])
+    with pytest.raises(ValueError, match=r"names 'sex', but X has columns \['x', 'y', 'z'\]"):
+        ParityRidge(sensitive_columns="sex").fit(frame, y)
+
+
+def test_text_that_is_not_dropped(data):
+    X, y, s = data
+    frame = pd.DataFrame(X, columns=["x", "y", "z"]).assign(sex=s)
+    with pytest.raises(ValueError, match="drop_sensitive=True"):
+        ParityRidge(sensitive_columns="sex").fit(frame, y)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_other_columns_at_predict(estimator, data):
+    X, y, s = data
+    model = estimator().fit(X, y, sensitive_features=s)
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
+        model.predict(X[:, :2])
+    with pytest.raises(ValueError, match="X has 2 features"):
+        model.tradeoff_.at(0.5).predict(X[:, :2])
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        model.predict(X[0])
+    with pytest.raises(ValueError, match="contains NaN"):
+        model.predict(put(X, np.nan))
+    frame = pd.DataFrame(X, columns=["x", "y", "z"])
+    model.fit(frame, y, sensitive_features=s)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"z": "w"}))
+    with pytest.raises(ValueError, match=r"X has the columns \['x', 'z', 'y'\], but fit saw"):
+        model.tradeoff_.at(0.5).predict(frame[["x", "z", "y"]])
+
+
+def test_a_group_with_one_row_gets_the_overall_mean(data):
+    """Documented: the mean of one row is its prediction."""
+    X, y, s = data
+    s = put(s, "d")
+    for model in (ParityRidge(), ParityKernelRidge(kernel="rbf")):
+        predicted = model.fit(X, y, sensitive_features=s).predict(X)
+        assert predicted[0] == pytest.approx(predicted.mean(), abs=1e-12)
+
+
+def test_more_groups_than_the_space_has_functions(data):
+    """Documented: what is left is what every group can share, here the constant alone."""
+    X, y, _ = data
+    s = np.arange(30) // 2
+    model = ParityRidge().fit(X, y, sensitive_features=s)
+    assert np.allclose(model.coef_, 0, atol=1e-12)
+    assert np.allclose(model.predict(X), y.mean())
+
+
+def test_constant_targets_and_features(data):
+    X, _, s = data
+    for model in (ParityRidge(), ParityKernelRidge(kernel="rbf", fit_intercept=True)):
+        assert np.allclose(model.fit(X, np.full(30, 3.0), sensitive_features=s).predict(X), 3.0)
+        model.fit(np.ones((30, 2)), np.arange(30.0), sensitive_features=s)
+        assert np.allclose(model.predict(np.ones((2, 2))), 14.5)
+    zero = ParityKernelRidge(kernel="linear").fit(
+        np.zeros((30, 2)), np.arange(30.0), sensitive_features=s
+    )
+    assert np.allclose(zero.predict(X[:, :2]), 0)
+    zero = ParityKernelRidge(solver="dense").fit(
+        np.zeros((30, 2)), np.arange(30.0), sensitive_features=s
+    )
+    assert np.allclose(zero.predict(X[:, :2]), 0)
+
+
+def test_sparse_text_and_types(data):
+    X, y, s = data
+    model = ParityRidge().fit(X.astype(np.float32), y.astype(np.float32), sensitive_features=s)
+    assert model.predict(X.astype(np.float32)).dtype == np.float64
+    model.fit((X * 10).astype(int).tolist(), y.tolist(), sensitive_features=s.tolist())
+    assert model.parity_residual_ <= 1e-12
+    with pytest.raises(ValueError, match="contains NaN"):
+        ParityRidge().fit(sparse.csr_matrix(put(X, np.nan)), y, sensitive_features=s)
+
+
+def test_dense_solver_says_what_to_do_with_a_singular_matrix(data):
+    X, y, s = data
+    model = ParityKernelRidge(alpha=0.0, solver="dense", kernel="poly", degree=1)
+    with pytest.raises(np.linalg.LinAlgError, match="larger alpha, or solver='spectral'"):
+        model.fit(np.vstack([X, X]), np.tile(y, 2), sensitive_features=np.tile(s, 2))
+
+
+def test_overflowing_kernels(data):
+    X, y, s = data
+    with pytest.raises(ValueError, match=r"infinite or undefined values\. Scale the features"):
+        ParityKernelRidge(kernel="poly", degree=9).fit(X * 1e40, y, sensitive_features=s)
+
+
+def test_too_little_memory_is_said_before_it_is_needed(data, monkeypatch):
+    X, y, s = data
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"kernel matrix of 30 rows needs 7.03 KiB.*ParityRidge"):
+        ParityKernelRidge(kernel="rbf").fit(X, y, sensitive_features=s)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 100)
+    with pytest.raises(MemoryError, match="of 3 columns needs"):
+        ParityRidge().fit(X, y, sensitive_features=s)
+
+
+def test_rounding_that_shows_is_said():
+    rng = np.random.default_rng(0)
+    X, s = rng.standard_normal((300, 1)), rng.integers(0, 2, 300)
+    model = ParityKernelRidge(kernel="rbf", gamma=0.1, alpha=1e-11)
+    with pytest.warns(ParityWarning, match=r"A gap of .* Raise alpha"):
+        model.fit(X, rng.standard_normal(300), sensitive_features=s)
+
+
+def test_constructor_parameters_are_left_alone(data):
+    X, y, s = data
+    constraint, alpha = MeanParity(), np.array([1.0])
+    model = ParityKernelRidge(constraint=constraint, alpha=alpha).fit(X, y, sensitive_features=s)
+    assert model.constraint is constraint
+    assert model.alpha is alpha

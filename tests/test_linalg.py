@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meanparity.linalg import (
+    NotPositiveDefiniteError,
+    SymmetricMatrix,
+    blas,
+    memory,
+    multiply,
+    pivoted_cholesky,
+    psd_basis,
+    require_memory,
+    row_blocks,
+    symmetric,
+)
+
+SIZES = [1, 2, 5, 255, 256, 257, 700, 1100]  # around tiles and blocks
+
+
+def random_matrix(n, seed=0):
+    X = np.random.default_rng(seed).standard_normal((n, n + 2))
+    return X @ X.T / (n + 2)
+
+
+def upper(K):
+    """Only the upper triangle; whoever reads the rest gets NaN."""
+    array = np.full_like(K, np.nan)
+    array[np.triu_indices(len(K))] = K[np.triu_indices(len(K))]
+    return SymmetricMatrix.from_upper(array)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_cholesky_solves_and_leaves_the_matrix(n):
+    K, rhs = random_matrix(n), np.random.default_rng(1).standard_normal((n, 3))
+    matrix = upper(K)
+    assert np.allclose(matrix.times(rhs), K @ rhs, atol=1e-12)
+    for shift in (0.5, 1e-3):  # factored twice in the same room
+        factor = matrix.cholesky(shift)
+        A = K + shift * np.eye(n)
+        assert np.allclose(A @ factor.solve(rhs), rhs, atol=1e-9)
+        assert np.allclose(np.tril(factor.array), np.linalg.cholesky(A), atol=1e-9)
+        assert np.allclose(matrix.times(rhs), K @ rhs, atol=1e-12)
+        assert factor.solve(rhs[:, :0]).shape == (n, 0)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_centring(n):
+    K, rhs = random_matrix(n), np.random.default_rng(1).standard_normal((n, 2))
+    H = np.eye(n) - 1 / n
+    centred, row_means = upper(K).centre()
+    assert np.allclose(row_means, K.mean(axis=1))
+    assert np.allclose(centred.times(rhs), H @ K @ H @ rhs, atol=1e-12)
+
+
+def test_eigen_is_a_pseudo_inverse():
+    F = np.random.default_rng(0).standard_normal((40, 7))
+    K = F @ F.T
+    rhs = np.random.default_rng(1).standard_normal((40, 2))
+    assert np.allclose(upper(K).eigen(0.0).solve(rhs), np.linalg.pinv(K, hermitian=True) @ rhs)
+    indefinite = K - 5 * np.eye(40)
+    solved = upper(indefinite).eigen(0.0).solve(rhs)
+    assert np.allclose(solved, np.linalg.solve(indefinite, rhs))
+
+
+@pytest.mark.parametrize("n", [3, 300, 1100])
+def test_indefinite_matrices_are_refused(n):
+    K = random_matrix(n)
+    K[-1, -1] = -1.0
+    with pytest.raises(NotPositiveDefiniteError, match="is not positive"):
+        upper(K).cholesky(0.1)
+
+
+def test_infinite_values_are_refused_before_lapack_sees_them():
+    K = random_matrix(5)
+    K[1, 2] = np.inf
+    with pytest.raises(NotPositiveDefiniteError):
+        upper(K).cholesky(0.1)
+    with pytest.raises(ValueError, match="infinite or undefined"):
+        upper(K).eigen(0.1)
+
+
+def test_long_factorisations_report_progress(caplog, monkeypatch):
+    ticks = iter(range(0, 1000, 6))  # every look at the clock is six seconds later
+    monkeypatch.setattr(symmetric.time, "monotonic", lambda: next(ticks))
+    with caplog.at_level(logging.INFO, logger="meanparity"):
+        upper(random_matrix(600)).cholesky(1.0)
+    assert "% done" in caplog.text
+
+
+@given(
+    shape=st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(0, 6)),
+    views=st.tuples(*[st.sampled_from(["rows", "columns", "strided", "reversed", "part"])] * 2),
+    scale=st.sampled_from([1.0, -1.0, 0.5]),
+    add=st.booleans(),
+)
+def test_products_of_any_views(shape, views, scale, add):
+    m, k, n = shape
+    rng = np.random.default_rng(m + 7 * k + 49 * n)
+
+    def make(rows, columns, view):
+        big = rng.standard_normal((2 * rows + 2, 2 * columns + 2))
+        return {
+            "rows": np.ascontiguousarray(big[:rows, :columns]),
+            "columns": np.asfortranarray(big[:rows, :columns]),
+            "strided": big[: 2 * rows : 2, : 2 * columns : 2],
+            "reversed": np.ascontiguousarray(big[:rows, :columns])[::-1, ::-1],
+            "part": big[1 : rows + 1, 1 : columns + 1],
+        }[view]
+
+    A, B = make(m, k, views[0]), make(k, n, views[1])
+    out = rng.standard_normal((m, n + 3))[:, 1 : n + 1]
+    expected = scale * A @ B + (out if add else 0)
+    assert multiply(A, B, out, scale=scale, add=add) is out
+    assert np.allclose(out, expected)
+
+
+def test_blocks_that_blas_cannot_work_on_are_refused():
+    for wrong in (np.zeros((3, 3), dtype=np.float32), np.zeros((6, 6))[::2, ::2]):
+        with pytest.raises(TypeError, match="need row-major float64"):
+            blas.cholesky_lower(wrong)
+
+
+def test_row_blocks_cover():
+    assert [list(range(b.start, b.stop)) for b in row_blocks(7, 3, 2)] == [[2, 3, 4], [5, 6]]
+    assert list(row_blocks(0, 3)) == []
+
+
+def test_psd_basis_is_orthonormal_in_the_matrix():
+    F = np.random.default_rng(0).standard_normal((6, 3))
+    E = F @ F.T
+    W = psd_basis(E, 1e-10)
+    assert W.shape == (6, 3)
+    assert np.allclose(W.T @ E @ W, np.eye(3))
+
+
+@given(rank=st.integers(0, 5), k=st.integers(1, 12), scale=st.sampled_from([1.0, 1e-8, 1e8]))
+def test_pivoted_cholesky_finds_the_rank(rank, k, scale):
+    F = scale * np.random.default_rng(k).standard_normal((k, rank))
+    R = F @ F.T
+    features = pivoted_cholesky(R.diagonal(), lambda j: R[:, j])
+    assert features.shape == (k, min(rank, k))
+    assert np.allclose(features @ features.T, R, atol=1e-9 * scale**2)
+
+
+def test_too_large_is_refused_with_size_and_advice(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2**30)
+    with pytest.raises(
+        MemoryError, match=r"needs 2\.00 GiB, but only 1\.00 GiB are free\. Do this"
+    ):
+        require_memory(2**31, what="It", advice="Do this.")
+    require_memory(2**29, what="It", advice="Do this.")
+
+
+def test_available_memory_heeds_the_container(tmp_path, monkeypatch):
+    limit, usage = tmp_path / "max", tmp_path / "current"
+    usage.write_text("1000\n")
+    monkeypatch.setattr(memory, "_CGROUP_FILES", ((str(limit), str(usage)),))
+    without = memory.available_bytes()
+    assert without > 2**20
+    limit.write_text("5000\n")
+    assert memory.available_bytes() == 4000
+    limit.write_text("max\n")
+    assert memory.available_bytes() > 2**20
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(12, "12 bytes"), (2048, "2.00 KiB"), (3 * 2**40, "3.00 TiB")]
+)
+def test_bytes_for_people(count, text):
+    assert memory.format_bytes(count) == text

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import mean_squared_error, r2_score
+
+from meanparity import ParityKernelRidge, ParityRidge
+from meanparity.metrics import max_mean_gap, mean_parity_gap
+from meanparity.path import check_unfairness, curve_sums
+from tests.problems import cases
+
+
+@given(case=cases(), u=st.floats(0, 1), alpha=st.sampled_from([0.0, 0.1, 1.0, 100.0]))
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_objective_is_the_papers_quadratic_for_ridge(case, u, alpha, fit_intercept):
+    model = ParityRidge(alpha=alpha, fit_intercept=fit_intercept, unfairness=u)
+    model.fit(case.X, case.y, sensitive_features=case.codes)
+    residual = case.y - model.predict(case.X)
+    actual = residual @ residual + alpha * model.coef_ @ model.coef_
+    assert abs(model.tradeoff_.objective(u) - actual) <= 1e-10 * (case.y @ case.y)
+    if alpha == 0:  # then it is the squared error itself, label pro::relax_sol of the paper
+        curve = model.tradeoff_.training_curve([u])
+        assert abs(curve.mse[0] * len(case.y) - actual) <= 1e-10 * (case.y @ case.y)
+
+
+@given(case=cases(), u=st.floats(0, 1), alpha=st.sampled_from([0.01, 1.0, 100.0]))
+def test_the_objective_is_the_papers_quadratic_for_kernels(case, u, alpha):
+    gamma = 1 / case.X.var() if case.X.var() > 0 else 1.0
+    model = ParityKernelRidge(kernel="rbf", gamma=gamma, alpha=alpha, unfairness=u)
+    model.fit(case.X, case.y, sensitive_features=case.codes)
+    distances = ((case.X[:, None] - case.X) ** 2).sum(axis=2)
+    K, c = np.exp(-gamma * distances), model.dual_coef_
+    residual = case.y - K @ c
+    actual = residual @ residual + alpha * c @ K @ c
+    assert abs(model.tradeoff_.objective(u) - actual) <= 1e-10 * (case.y @ case.y)
+
+
+@pytest.fixture
+def fitted():
+    rng = np.random.default_rng(0)
+    X, s = rng.standard_normal((120, 3)), rng.integers(0, 3, 120)
+    Y = np.stack([X[:, 0] + s, np.sin(X[:, 1]) - s], axis=1) + 0.1 * rng.standard_normal((120, 2))
+    return X, Y, s
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_predictions_along_the_dial(outputs, fitted):
+    X, Y, s = fitted
+    Y = Y[:, 0] if outputs == 1 else Y
+    positions = [0.0, 0.25, 1.0]
+    tradeoff = ParityKernelRidge(kernel="rbf").fit(X, Y, sensitive_features=s).tradeoff_
+    together = tradeoff.predict(X[:7], unfairness=positions)
+    assert together.shape == (3, 7) if outputs == 1 else (3, 7, 2)
+    for u, values in zip(positions, together, strict=True):
+        refit = ParityKernelRidge(kernel="rbf", unfairness=u).fit(X, Y, sensitive_features=s)
+        assert np.allclose(values, refit.predict(X[:7]), rtol=1e-12, atol=1e-12)
+        assert np.allclose(values, tradeoff.at(u).predict(X[:7]), rtol=1e-12, atol=1e-12)
+    assert tradeoff.predict(X[:7], unfairness=0.5).shape[0] == 1
+    assert np.shape(tradeoff.objective(0.5)) == (() if outputs == 1 else (2,))
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_curve_is_what_the_metrics_say(outputs, fitted):
+    X, Y, s = fitted
+    Y = Y[:, 0] if outputs == 1 else Y
+    tradeoff = ParityRidge().fit(X[:80], Y[:80], sensitive_features=s[:80]).tradeoff_
+    for rows in (slice(0, 80), slice(80, 120)):
+        curve = tradeoff.curve(X[rows], Y[rows], s[rows])
+        assert np.allclose(curve.unfairness, np.arange(51) / 50, rtol=0, atol=1e-15)
+        for i in (0, 13, 50):
+            values = tradeoff.at(curve.unfairness[i]).predict(X[rows])
+            assert np.isclose(curve.mse[i], mean_squared_error(Y[rows], values))
+            assert np.isclose(curve.r2[i], r2_score(Y[rows], values))
+            smd = np.max(mean_parity_gap(None, values, sensitive_features=s[rows]))
+            gap = np.max(max_mean_gap(None, values, sensitive_features=s[rows]))
+            assert np.isclose(curve.smd[i], smd, atol=1e-12)
+            assert np.isclose(curve.max_gap[i], gap, atol=1e-12)
+    training, there = tradeoff.training_curve(), tradeoff.curve(X[:80], Y[:80], s[:80])
+    for name in ("unfairness", "mse", "r2", "smd", "max_gap"):
+        assert np.allclose(getattr(training, name), getattr(there, name), atol=1e-12)
+    assert training.smd[0] <= 1e-12
+    assert np.allclose(training.smd, training.unfairness * training.smd[-1], atol=1e-12)
+
+
+def test_curve_of_a_constant_target_has_no_r2():
+    curve = curve_sums([1.0, 1.0], [1.0, 2.0], [1.0, 1.0], ["a", "b"]).curve([0.0])
+    assert np.isnan(curve.r2[0])
+    assert curve.mse[0] == 0.5
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, np.nan, np.inf, "a", None, True, [0.5, 2.0]])
+def test_positions_outside_the_dial(wrong, fitted):
+    X, Y, s = fitted
+    with pytest.raises(ValueError, match="is not a number between 0 and 1"):
+        check_unfairness(wrong)
+    tradeoff = ParityRidge().fit(X, Y, sensitive_features=s).tradeoff_
+    with pytest.raises(ValueError, match="is not a number between 0 and 1"):
+        tradeoff.predict(X, unfairness=wrong)
+
+
+def test_curve_refuses_what_does_not_fit_together(fitted):
+    X, Y, s = fitted
+    tradeoff = ParityRidge().fit(X, Y, sensitive_features=s).tradeoff_
+    with pytest.raises(ValueError, match=r"y has shape \(119, 2\), but the predictions"):
+        tradeoff.curve(X, Y[1:], s)
+    with pytest.raises(ValueError, match="has 119 rows, but X has 120"):
+        tradeoff.curve(X, Y, s[1:])
