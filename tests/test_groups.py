@@ -133,7 +133,7 @@ def test_what_is_not_a_column(columns, message):
 
 
 def test_wrong_length():
-    with pytest.raises(ValueError, match="has 2 rows, but X has 3"):
+    with pytest.raises(ValueError, match="has 2 rows, but the data have 3"):
         Groups.from_columns([1, 2], n_rows=3)
 
 

@@ -105,5 +105,18 @@ def test_curve_refuses_what_does_not_fit_together(fitted):
     tradeoff = ParityRidge().fit(X, Y, sensitive_features=s).tradeoff_
     with pytest.raises(ValueError, match=r"y has shape \(119, 2\), but the predictions"):
         tradeoff.curve(X, Y[1:], s)
-    with pytest.raises(ValueError, match="has 119 rows, but X has 120"):
+    with pytest.raises(ValueError, match="has 119 rows, but the data have 120"):
         tradeoff.curve(X, Y, s[1:])
+    with pytest.raises(ValueError, match="unfairness is empty"):
+        tradeoff.curve(X, Y, s, [])
+    with pytest.raises(ValueError, match="groups of these rows are not known"):
+        tradeoff.curve(X, Y)
+
+
+def test_curve_finds_the_sensitive_columns_in_x(fitted):
+    X, Y, s = fitted
+    X = np.column_stack([X, s])
+    model = ParityRidge(sensitive_columns=-1).fit(X, Y[:, 0])
+    inside, outside = model.tradeoff_.curve(X, Y[:, [0]]), model.tradeoff_.curve(X, Y[:, 0], s)
+    assert np.array_equal(inside.smd, outside.smd)
+    assert np.array_equal(inside.mse, outside.mse)

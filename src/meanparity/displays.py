@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from meanparity._typing import FloatArray
 from meanparity.groups import Groups
 from meanparity.metrics import mean_parity_gap
-from meanparity.path import Tradeoff, TradeoffCurve, curve_sums
+from meanparity.path import PAPER_POSITIONS, Tradeoff, TradeoffCurve, curve_sums
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,7 +77,7 @@ class TradeoffDisplay:
         X: Any,
         y: Any,
         *,
-        sensitive_features: Any,
+        sensitive_features: Any = None,
         unfairness: Any = None,
         name: str | None = None,
         ax: Axes | None = None,
@@ -89,14 +89,15 @@ class TradeoffDisplay:
         ----------
         estimator : fitted estimator with `tradeoff_`, such as ParityRidge
         X, y, sensitive_features
-            Rows, such as held-out ones, as in `meanparity.path.Tradeoff.curve`.
+            Rows, such as held-out ones, as in `meanparity.path.Tradeoff.curve`: the sensitive
+            columns are not needed when the estimator's `sensitive_columns` says where in X.
         unfairness : array-like of shape (p,), optional
             Positions; 0, 1/50, ..., 1 by default. The estimator's own is added.
         name, ax, **kwargs
             See `plot`.
         """
         tradeoff, position = _tradeoff(estimator)
-        grid = np.linspace(0, 1, 51) if unfairness is None else unfairness
+        grid = PAPER_POSITIONS if unfairness is None else unfairness
         grid = grid if position is None else np.union1d(grid, position)
         curve = tradeoff.curve(X, y, sensitive_features, grid)
         return cls(curve, position=position).plot(ax, name=name, **kwargs)
@@ -208,7 +209,7 @@ class GroupDistributionDisplay:
         X: Any,
         y: Any = None,
         *,
-        sensitive_features: Any,
+        sensitive_features: Any = None,
         before: Literal["free", "response"] = "free",
         **kwargs: Any,
     ) -> GroupDistributionDisplay:
@@ -218,13 +219,16 @@ class GroupDistributionDisplay:
         ----------
         estimator : fitted estimator of one output with `tradeoff_`, such as ParityRidge
         X, y, sensitive_features
-            Rows, such as held-out ones; y is needed for ``before="response"`` only.
+            Rows, such as held-out ones; y is needed for ``before="response"`` only, sensitive
+            columns unless the estimator's `sensitive_columns` says where they are in X.
         before : {"free", "response"}, default="free"
             What is above: the unconstrained prediction or, as in the paper's figure, y.
         **kwargs
             For `plot`.
         """
         tradeoff, u = _tradeoff(estimator)
+        if sensitive_features is None:
+            sensitive_features = tradeoff.basis.sensitive_features(X)
         if before == "free":
             above, y_before = "unconstrained prediction", tradeoff.at(1.0).predict(X)
         elif before == "response" and y is not None:
@@ -328,7 +332,7 @@ def _tradeoff(estimator: Any) -> tuple[Tradeoff, float | None]:
             f"{type(estimator).__name__} has no tradeoff_. Pass an estimator of meanparity; of a "
             "pipeline, pass pipeline[-1] and the rows pipeline[:-1].transform(X)."
         )
-    return estimator.tradeoff_, getattr(estimator, "unfairness", None)
+    return estimator.tradeoff_, getattr(estimator, "unfairness_", None)
 
 
 def _column(values: Any, name: str) -> FloatArray:

@@ -66,8 +66,8 @@ class Groups:
         groups = cls._combine(_read_columns(sensitive_features))
         if n_rows is not None and groups.n_rows != n_rows:
             raise ValueError(
-                f"sensitive_features has {groups.n_rows} rows, but X has {n_rows}. "
-                "Pass one sensitive value (or one row of them) for each row of X."
+                f"sensitive_features has {groups.n_rows} rows, but the data have {n_rows}. "
+                "Pass one sensitive value (or one row of them) for each row."
             )
         return groups
 

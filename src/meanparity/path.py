@@ -12,12 +12,22 @@ from meanparity._typing import FloatArray
 from meanparity.groups import Groups
 from meanparity.solvers import Solution
 
+PAPER_POSITIONS = np.arange(51) / 50  # the paper's α = 0, 1/50, ..., 1
+
 
 class Basis(Protocol):
     """Evaluates functions from their coefficients."""
 
     def evaluate(self, X: Any, coef: FloatArray) -> FloatArray:
         """Values at the rows of X of the functions with coefficients coef, (p, m): (n, m)."""
+        ...
+
+
+class TableBasis(Basis, Protocol):
+    """A basis on tables that may carry their sensitive columns with them."""
+
+    def sensitive_features(self, X: Any) -> Any:
+        """The sensitive columns in X; an error if it has none."""
         ...
 
 
@@ -102,7 +112,7 @@ class CurveSums:
 
     def curve(self, unfairness: Any = None) -> TradeoffCurve:
         """Loss and gaps at positions (p,), by default the paper's 0, 1/50, ..., 1."""
-        u = np.linspace(0, 1, 51) if unfairness is None else _check_positions(unfairness)
+        u = PAPER_POSITIONS if unfairness is None else _check_positions(unfairness)
         weights = np.stack([1 - u, u])
         mse = np.einsum("ap,bp,abm->pm", weights, weights, self.products)
         varies = self.variance > 0
@@ -131,7 +141,7 @@ class Tradeoff:
     ----------
     solution : Solution
         Both ends.
-    basis : Basis
+    basis : TableBasis
         What their coefficients multiply.
     training : CurveSums
         What the curve on the training rows follows from.
@@ -151,7 +161,7 @@ class Tradeoff:
     """
 
     solution: Solution
-    basis: Basis
+    basis: TableBasis
     training: CurveSums
     single_output: bool
 
@@ -193,7 +203,7 @@ class Tradeoff:
         return float(values[0]) if self.single_output else values
 
     def curve(
-        self, X: Any, y: Any, sensitive_features: Any, unfairness: Any = None
+        self, X: Any, y: Any, sensitive_features: Any = None, unfairness: Any = None
     ) -> TradeoffCurve:
         """Loss and gaps along the dial on any rows, such as held-out ones.
 
@@ -204,10 +214,13 @@ class Tradeoff:
         y : array-like of shape (n,) or (n, m)
             Their targets.
         sensitive_features : array-like of shape (n,) or (n, r), or data frame
-            Their sensitive columns.
+            Their sensitive columns; not needed when the estimator's `sensitive_columns` says
+            where they are in X.
         unfairness : array-like of shape (p,), optional
             Positions; the paper's 0, 1/50, ..., 1 by default.
         """
+        if sensitive_features is None:
+            sensitive_features = self.basis.sensitive_features(X)
         return curve_sums(y, *self._ends(X), sensitive_features).curve(unfairness)
 
     def training_curve(self, unfairness: Any = None) -> TradeoffCurve:
@@ -237,18 +250,22 @@ def curve_sums(y: Any, fair: Any, free: Any, sensitive_features: Any) -> CurveSu
         check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
         for name, values in (("y", y), ("fair predictions", fair), ("free predictions", free))
     )
+    shapes = y.shape, fair.shape, free.shape
+    y, fair, free = (values.reshape(len(values), -1) for values in (y, fair, free))
     if not y.shape == fair.shape == free.shape:
         raise ValueError(
-            f"y has shape {y.shape}, but the predictions have {fair.shape} and {free.shape}. "
+            f"y has shape {shapes[0]}, but the predictions have {shapes[1]} and {shapes[2]}. "
             "Pass one target for each prediction."
         )
     groups = Groups.from_columns(sensitive_features, n_rows=len(y))
-    y, fair, free = (values.reshape(len(y), -1) for values in (y, fair, free))
     return CurveSums.of(y, fair, free, groups)
 
 
 def _check_positions(unfairness: Any) -> FloatArray:
-    return np.array([check_unfairness(value) for value in np.ravel(unfairness)])
+    positions = np.array([check_unfairness(value) for value in np.ravel(unfairness)])
+    if not len(positions):
+        raise ValueError("unfairness is empty. Pass at least one number between 0 and 1.")
+    return positions
 
 
 def check_unfairness(value: Any) -> float:

@@ -43,7 +43,7 @@ BAD = {
     "one row": (lambda X, y, s: (X[:1], y[:1], s[:1]), r"1 sample\(s\)"),
     "no y": (lambda X, y, s: (X, None, s), "requires y to be passed"),
     "short y": (lambda X, y, s: (X, y[1:], s), "inconsistent numbers of samples"),
-    "short s": (lambda X, y, s: (X, y, s[1:]), "has 29 rows, but X has 30"),
+    "short s": (lambda X, y, s: (X, y, s[1:]), "has 29 rows, but the data have 30"),
     "missing s": (
         lambda X, y, s: (X, y, put(s.astype(object), None)),
         r"1 missing value \(row 0\)",

@@ -25,8 +25,8 @@ class ParityWarning(UserWarning):
 
 
 @dataclass(frozen=True, eq=False)
-class TableBasis:
-    """Functions of the rows of a table."""
+class TableFunctions:
+    """Functions of the rows of a table that looks like the one seen in fit."""
 
     table: Table
     functions: Basis
@@ -34,6 +34,14 @@ class TableBasis:
     def evaluate(self, X: Any, coef: FloatArray) -> FloatArray:
         """Values of the functions with coefficients coef, (p, m), at the rows of X: (n, m)."""
         return self.functions.evaluate(self.table.features(X), coef)
+
+    def sensitive_features(self, X: Any) -> dict[str, Any]:
+        """The sensitive columns in X, if the estimator said which they are."""
+        if not self.table.sensitive:
+            raise ValueError(
+                "The groups of these rows are not known. Pass sensitive_features, as in fit."
+            )
+        return self.table.sensitive_values(X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +82,7 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
 
         means = problem.groups.means(fitted)
         means = means[:, 0] if single_output else means
+        self.unfairness_ = unfairness
         self.groups_ = problem.groups
         self.group_means_ = dict(zip(problem.groups.keys, means.tolist(), strict=True))
         self.implies_mean_parity_ = problem.functionals.implies_mean_parity
@@ -81,7 +90,7 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         self.solver_info_ = solution.info
         self.tradeoff_ = Tradeoff(
             solution,
-            TableBasis(problem.table, functions),
+            TableFunctions(problem.table, functions),
             CurveSums.of(problem.Y, fair, free, problem.groups),
             single_output,
         )

@@ -68,6 +68,8 @@ class ParityKernelRidge(ParityRegressor):
         rounding left.
     tradeoff_ : Tradeoff
         Everything between the constrained and the free fit.
+    unfairness_ : float
+        The dial's position in fit.
     groups_ : Groups
         Who is in which group.
     implies_mean_parity_ : bool

@@ -88,7 +88,7 @@ def multiply(
     """
     (m, k), n = A.shape, B.shape[1]
     if not (m and k and n):
-        out *= float(add)
+        out[...] = out if add else 0.0
         return out
     (trans_a, A), (trans_b, B) = _operand(A), _operand(B)
     (a, lda), (b, ldb), (c, ldc) = _block(A), _block(B), _block(out)

@@ -1,0 +1,95 @@
+"""Predict violent crime in US communities, without and with equal group means.
+
+Fits kernel ridge regression on four fifths of the bundled Communities & Crime table, once free and
+once under mean parity, prints what each does to error and group means on the training rows and on
+the rows held out, and saves the tradeoff between the two as a picture.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.metrics import mean_squared_error, r2_score
+from sklearn.model_selection import train_test_split
+
+from meanparity import ParityKernelRidge
+from meanparity.datasets import load_communities_crime
+from meanparity.displays import GroupDistributionDisplay, TradeoffDisplay
+from meanparity.metrics import group_means, max_mean_gap, mean_parity_gap
+
+OUTPUT = Path("output")
+
+
+def main() -> None:
+    """Fit, print the table, save the pictures."""
+    data = load_communities_crime()
+    s = np.where(data.sensitive == 1, "mostly white", "other")
+    X, X_held, y, y_held, s, s_held = train_test_split(
+        data.data, data.target, s, test_size=0.2, stratify=s, random_state=0
+    )
+
+    start = time.perf_counter()
+    model = ParityKernelRidge(kernel="rbf", gamma=0.1, alpha=1.0, fit_intercept=True)
+    model.fit(X, y, sensitive_features=s)
+    seconds = time.perf_counter() - start
+
+    print("Communities & Crime: violent crimes per head (0 to 1), groups by largest racial share")
+    print(
+        f"{len(y)} training rows, {len(y_held)} held out; both models from one fit, {seconds:.2f} s"
+    )
+    free = model.tradeoff_.at(1.0)
+    for title, rows in (("training rows", (X, y, s)), ("held-out rows", (X_held, y_held, s_held))):
+        print_table(
+            title, {"free": free.predict(rows[0]), "parity": model.predict(rows[0])}, *rows[1:]
+        )
+    print()
+    print(f"Largest gap left on the training rows: {model.parity_residual_:.1e} (rounding).")
+    print(
+        "On held-out rows the gap shrinks, but is not zero: parity is exact where it was asked for."
+    )
+
+    OUTPUT.mkdir(exist_ok=True)
+    save_pictures(model, (X, y, s), (X_held, y_held, s_held))
+
+
+def print_table(title: str, predictions: dict, y: np.ndarray, s: np.ndarray) -> None:
+    """Error, gaps and group means of each prediction."""
+    print(f"\n{title:<34}" + "".join(f"{name:>10}" for name in predictions))
+    rows = {
+        "mean squared error": lambda p: mean_squared_error(y, p),
+        "R²": lambda p: r2_score(y, p),
+        "SMD (sum of mean gaps)": lambda p: mean_parity_gap(y, p, sensitive_features=s),
+        "largest gap to the overall mean": lambda p: max_mean_gap(y, p, sensitive_features=s),
+    }
+    for group in np.unique(s):
+        label = f"mean of {group!s} ({np.sum(s == group)} rows)"
+        rows[label] = lambda p, g=group: group_means(y, p, sensitive_features=s)[g]
+    for name, metric in rows.items():
+        print(f"  {name:<32}" + "".join(f"{metric(p):>10.4f}" for p in predictions.values()))
+
+
+def save_pictures(model: ParityKernelRidge, train: tuple, held_out: tuple) -> None:
+    """The tradeoff on both sets of rows, and the distributions before and after."""
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for name, (X, y, s) in (("training rows", train), ("held-out rows", held_out)):
+        TradeoffDisplay.from_estimator(model, X, y, sensitive_features=s, name=name, ax=axes)
+    path = OUTPUT / "tradeoff.png"
+    figure.savefig(path, dpi=150)
+    print(f"\nTradeoff:      {path.resolve()}")
+
+    X, _, s = held_out
+    figure = Figure(figsize=(7, 6), layout="constrained")
+    GroupDistributionDisplay.from_estimator(
+        model, X, sensitive_features=s, axes=figure.subplots(2, 1, sharex=True)
+    )
+    path = OUTPUT / "distributions.png"
+    figure.savefig(path, dpi=150)
+    print(f"Distributions: {path.resolve()}")
+
+
+if __name__ == "__main__":
+    main()
