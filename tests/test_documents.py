@@ -1,0 +1,76 @@
+"""What the documents say is true of the code."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import meanparity
+from meanparity import ParityKernelRidge
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_example_of_the_readme_runs(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    names: dict = {}
+    exec(code, names)
+    model = names["model"]
+    assert model.parity_residual_ <= 1e-10 * np.std(names["y"])
+    means = list(model.group_means_.values())
+    assert means[0] == pytest.approx(means[1], abs=1e-12)
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+@pytest.mark.parametrize("document", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md")))
+def test_links_lead_somewhere(document):
+    for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+        if not target.startswith("http"):
+            assert (document.parent / target).exists(), target
+
+
+def test_the_demo_prints_what_the_readme_shows(tmp_path):
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "demo.py"],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    table = re.search(r"(training rows  .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert table is not None
+    assert table[1].strip() in done.stdout
+    for name in ("tradeoff", "distributions"):
+        picture = tmp_path / "output" / f"{name}.png"
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        assert str(picture) in done.stdout
+
+
+def test_version_is_said_once_more_and_the_same():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == meanparity.__version__
+    assert f"version: {meanparity.__version__}" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_heavy_libraries_are_not_imported_with_the_package():
+    code = (
+        "import sklearn.kernel_ridge, sklearn.linear_model, sys; before = set(sys.modules);"
+        "import meanparity, meanparity.metrics, meanparity.displays, meanparity.datasets;"
+        "print(*sorted({m.split('.')[0] for m in set(sys.modules) - before}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    added = {name for name in done.stdout.split() if not name.startswith("_")}
+    assert not added & {"matplotlib", "torch", "dask", "pyarrow", "plotly", "polars"}
+
+
+def test_every_public_docstring_documents_its_parameters():
+    for estimator in (meanparity.ParityRidge, ParityKernelRidge):
+        documented = estimator.__doc__
+        for parameter in estimator().get_params():
+            assert parameter in documented, parameter
