@@ -246,7 +246,9 @@ class _Precomputed(BoundKernel):
     def block(
         self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
     ) -> FloatArray:
-        return np.asarray(rows[:, points]) if out is None else _copy(rows[:, points], out)
+        values = rows[:, points]
+        values = values.toarray() if sparse.issparse(values) else values
+        return values if out is None else _copy(values, out)
 
 
 @dataclass(frozen=True, eq=False)

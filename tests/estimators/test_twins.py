@@ -141,6 +141,9 @@ def test_precomputed_kernel(data):
     expected.fit(X[:60], Y[:60], sensitive_features=s[:60])
     assert np.allclose(model.predict(K[60:, :60]), expected.predict(X[60:]), atol=1e-9)
     assert np.array_equal(K, before), "the user's matrix is not touched"
+    thin = ParityKernelRidge(kernel="precomputed")
+    thin.fit(sparse.csr_matrix(K[:60, :60]), Y[:60], sensitive_features=s[:60])
+    assert np.allclose(thin.predict(sparse.csr_matrix(K[60:, :60])), model.predict(K[60:, :60]))
 
 
 @given(case=cases(), unfairness=st.floats(0, 1), alpha=st.sampled_from([0.01, 1.0, 100.0]))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
-from meanparity._typing import FloatArray
+from meanparity._typing import Features
 from meanparity.constraints import Constraint
 from meanparity.estimators.base import ParityRegressor, Problem
 from meanparity.estimators.ridge import LinearFunctions
 from meanparity.kernels import AbstractKernel, Kernel, resolve_kernel
+from meanparity.linalg import row_blocks
 from meanparity.path import Basis
 from meanparity.solvers import Solution, solve
 
@@ -186,16 +185,17 @@ class ParityKernelRidge(ParityRegressor):
         return tags
 
 
-def _check_gram(K: FloatArray) -> None:
+def _check_gram(K: Features) -> None:
     """Refuse a precomputed kernel matrix that cannot be one."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"kernel='precomputed' needs the square kernel matrix of the training rows in fit, but "
             f"X has shape {K.shape}. Pass κ(X, X), and κ(X_new, X) to predict."
         )
-    difference = abs(K - K.T).max()
-    if difference > 1e-8 * np.abs(K).max():
-        raise ValueError(
-            f"kernel='precomputed' needs a symmetric matrix, but entries differ from their mirror "
-            f"image by up to {difference:.3g}. Pass (K + K.T) / 2 if that is rounding."
-        )
+    for rows in row_blocks(K.shape[0], 256):  # a few rows at a time: K may fill half the memory
+        difference = abs(K[rows] - K[:, rows].T).max()
+        if difference > 1e-8 * abs(K[rows]).max():
+            raise ValueError(
+                f"kernel='precomputed' needs a symmetric matrix, but entries differ from their "
+                f"mirror image by up to {difference:.3g}. Pass (K + K.T) / 2 if that is rounding."
+            )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
+
 from meanparity._typing import Features, FloatArray
 from meanparity.constraints import Functionals
 from meanparity.kernels import BoundKernel, gram
@@ -73,7 +75,8 @@ def solve(
         bytes_ = 8 * n * n
     if solver != "auto":
         reason = "asked for"
-    return Solution(*pieces, Info(name, reason, time.perf_counter() - start, bytes_))
+    residual = float(np.abs(functionals.gaps(pieces[0].fitted)).max())
+    return Solution(*pieces, Info(name, reason, time.perf_counter() - start, bytes_, residual))
 
 
 def _primal(

@@ -46,12 +46,15 @@ class Info:
         Wall-clock time.
     largest_array : int
         Bytes of the largest array it allocated.
+    residual : float
+        Largest gap that the constrained solution leaves on the training rows.
     """
 
     solver: str
     reason: str
     seconds: float
     largest_array: int
+    residual: float
 
 
 @dataclass(frozen=True, eq=False)
