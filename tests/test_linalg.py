@@ -14,10 +14,10 @@ from meanparity.linalg import (
     memory,
     multiply,
     pivoted_cholesky,
-    psd_basis,
     require_memory,
     row_blocks,
     symmetric,
+    symmetric_basis,
 )
 
 SIZES = [1, 2, 5, 255, 256, 257, 700, 1100]  # around tiles and blocks
@@ -131,12 +131,15 @@ def test_row_blocks_cover():
     assert list(row_blocks(0, 3)) == []
 
 
-def test_psd_basis_is_orthonormal_in_the_matrix():
+def test_symmetric_basis_is_orthonormal_in_the_matrix():
     F = np.random.default_rng(0).standard_normal((6, 3))
-    E = F @ F.T
-    W = psd_basis(E, 1e-10)
+    W, signs = symmetric_basis(F @ F.T, 1e-10)
     assert W.shape == (6, 3)
-    assert np.allclose(W.T @ E @ W, np.eye(3))
+    assert np.allclose(W.T @ F @ F.T @ W, np.eye(3))
+    E = (F * [1, -2, 3]) @ F.T
+    W, signs = symmetric_basis(E, 1e-10)
+    assert np.allclose(W.T @ E @ W, np.diag(signs))
+    assert sorted(signs) == [-1, 1, 1]
 
 
 @given(rank=st.integers(0, 5), k=st.integers(1, 12), scale=st.sampled_from([1.0, 1e-8, 1e8]))

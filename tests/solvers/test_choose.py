@@ -28,7 +28,7 @@ TALL, WIDE = RNG.standard_normal((40, 3)), RNG.standard_normal((20, 30))
         (ParityKernelRidge(kernel="rbf", alpha=1e-300), TALL, "spectral", "least-norm"),
         (ParityKernelRidge(kernel="sigmoid", alpha=0.1), TALL, "spectral", "indefinite"),
     ],
-    ids=str,
+    ids=lambda value: str(value) if not isinstance(value, np.ndarray) else str(value.shape),
 )
 def test_auto(estimator, X, solver, reason):
     s = np.arange(len(X)) % 3
@@ -68,12 +68,13 @@ def test_more_rows_than_openblas_survives():
 import numpy as np
 from meanparity import ParityKernelRidge
 rng = np.random.default_rng(0)
-X, s = rng.standard_normal((17_000, 5)), rng.integers(0, 3, 17_000)
+X, s = rng.standard_normal((16_500, 5)), rng.integers(0, 3, 16_500)
 y = X[:, 0] + s
 model = ParityKernelRidge(kernel="rbf").fit(X, y, sensitive_features=s)
 assert model.solver_ == "dense"
 assert model.parity_residual_ <= 1e-10 * y.std()
-gap = np.abs(model.groups_.means(model.predict(X)) - model.predict(X).mean()).max()
+predicted = model.predict(X)
+gap = np.abs(model.groups_.means(predicted) - predicted.mean()).max()
 assert gap <= 1e-10 * y.std(), gap
 print("survived")
 """

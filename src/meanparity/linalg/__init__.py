@@ -2,7 +2,7 @@
 
 from meanparity.linalg.blas import NotPositiveDefiniteError, multiply
 from meanparity.linalg.memory import require_memory
-from meanparity.linalg.small import pivoted_cholesky, psd_basis
+from meanparity.linalg.small import pivoted_cholesky, symmetric_basis
 from meanparity.linalg.symmetric import (
     SymmetricFactor,
     SymmetricMatrix,
@@ -15,7 +15,7 @@ __all__ = [
     "SymmetricMatrix",
     "multiply",
     "pivoted_cholesky",
-    "psd_basis",
     "require_memory",
     "row_blocks",
+    "symmetric_basis",
 ]

@@ -9,30 +9,32 @@ import numpy as np
 from meanparity._typing import FloatArray
 
 
-def psd_basis(E: FloatArray, cut: float) -> FloatArray:
-    """Coordinates W with ``W.T @ E @ W = I`` on the eigenvectors of E above `cut`.
+def symmetric_basis(E: FloatArray, cut: float) -> tuple[FloatArray, FloatArray]:
+    """Coordinates W with ``W.T @ E @ W = diag(signs)`` on the eigenvectors of E above `cut`.
 
     Parameters
     ----------
     E : (q, q) array
-        Symmetric, positive semidefinite up to rounding.
+        Symmetric. All signs are +1 where it is positive semidefinite.
     cut : float
-        Eigenvalues at or below it are taken for zero.
+        Eigenvalues of at most this size are taken for zero.
 
     Returns
     -------
-    (q, r) array
-        ``eigenvectors / sqrt(eigenvalues)`` of the r that were kept.
+    W : (q, r) array
+        ``eigenvectors / sqrt(|eigenvalues|)`` of the r that were kept.
+    signs : (r,) array
+        The signs of their eigenvalues.
 
     Examples
     --------
-    >>> psd_basis(np.array([[4.0, 0.0], [0.0, 0.0]]), 1e-12).ravel()
-    array([0.5, 0. ])
+    >>> W, signs = symmetric_basis(np.array([[4.0, 0.0], [0.0, 0.0]]), 1e-12)
+    >>> W.ravel(), signs
+    (array([0.5, 0. ]), array([1.]))
     """
     values, vectors = np.linalg.eigh((E + E.T) / 2)
-    keep = values > cut
-    W: FloatArray = vectors[:, keep] / np.sqrt(values[keep])
-    return W
+    keep = np.abs(values) > cut
+    return vectors[:, keep] / np.sqrt(np.abs(values[keep])), np.sign(values[keep])
 
 
 def pivoted_cholesky(

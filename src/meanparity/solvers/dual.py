@@ -15,7 +15,7 @@ import numpy as np
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import Functionals
-from meanparity.linalg import SymmetricFactor, SymmetricMatrix, psd_basis
+from meanparity.linalg import SymmetricFactor, SymmetricMatrix, symmetric_basis
 from meanparity.solvers.solution import Fit, Pieces
 
 
@@ -51,12 +51,13 @@ def solve_dual(
     m = Y.shape[1]
     centre = np.zeros(m) if row_means is None else Y.mean(axis=0)
 
-    # B with BᵀKB = I: the functionals that the space can see at all
+    # B with BᵀKB = I: the functionals that the space can see at all (of an indefinite kernel,
+    # BᵀKB has entries −1 as well)
     C = functionals.dense()
     KC = K.times(C)
     E = functionals.apply(KC)
     rounding = np.finfo(float).eps * np.abs(K.diagonal).max() * np.abs(C).sum(axis=0).max() ** 2
-    W = psd_basis(E, rounding)
+    W, signs = symmetric_basis(E, rounding)
     B, KB, target = C @ W, KC @ W, (W.T @ functionals.targets)[:, None]
 
     # Up to the projection below, which removes B, A⁻¹B is −A⁻¹(KB)/λ: KB has no part that the
@@ -67,8 +68,8 @@ def solve_dual(
     G = B.T @ Z_B if penalised else KB.T @ Z_B
     reduced = np.linalg.lstsq(G, KB.T @ free - target, rcond=None)[0]
     fair = free + Z_B @ reduced / (alpha if penalised else -1.0)
-    fair -= B @ (KB.T @ fair - target)
-    fair -= B @ (KB.T @ fair - target)  # once more: what rounding left of the first time
+    for _ in range(2):  # the second time takes away what rounding left of the first
+        fair -= (B * signs) @ (KB.T @ fair - target)
     multipliers = W @ reduced
 
     coef = np.hstack([fair, free])
