@@ -86,7 +86,8 @@ def test_marks_are_at_both_ends_and_at_the_model(model, data):
         ("o", display.lines_[0].get_color()),
         ("D", "none"),
     ]
-    assert legend_texts(display.ax_.get_legend()) == [PARITY, FREE, "this model (u = 0.37)"]
+    texts = legend_texts(display.ax_.get_legend())
+    assert texts == [type(model).__name__, PARITY, FREE, "this model (u = 0.37)"]
 
 
 def test_from_predictions_is_from_estimator(model, data):
@@ -117,7 +118,8 @@ def test_own_position_is_added_once(model, data):
             model, X, y, sensitive_features=s, unfairness=unfairness, ax=Figure().subplots()
         )
         np.testing.assert_array_equal(display.curves[""].unfairness, expected)
-    assert legend_texts(display.ax_.get_legend()) == [FREE, "this model (u = 0.37)"]
+    texts = legend_texts(display.ax_.get_legend())
+    assert texts == [type(model).__name__, FREE, "this model (u = 0.37)"]
 
 
 def test_second_curve_joins_the_first(model, data):

@@ -12,6 +12,7 @@ from meanparity.path import check_unfairness, curve_sums
 from tests.problems import cases
 
 
+@pytest.mark.filterwarnings("ignore:Nothing but a constant")
 @given(case=cases(), u=st.floats(0, 1), alpha=st.sampled_from([0.0, 0.1, 1.0, 100.0]))
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_the_objective_is_the_papers_quadratic_for_ridge(case, u, alpha, fit_intercept):
@@ -25,6 +26,8 @@ def test_the_objective_is_the_papers_quadratic_for_ridge(case, u, alpha, fit_int
         assert abs(curve.mse[0] * len(case.y) - actual) <= 1e-10 * (case.y @ case.y)
 
 
+@pytest.mark.filterwarnings("ignore:Nothing but a constant")
+@pytest.mark.filterwarnings("ignore:Nothing but a constant")
 @given(case=cases(), u=st.floats(0, 1), alpha=st.sampled_from([0.01, 1.0, 100.0]))
 def test_the_objective_is_the_papers_quadratic_for_kernels(case, u, alpha):
     gamma = 1 / case.X.var() if case.X.var() > 0 else 1.0
@@ -82,6 +85,18 @@ def test_curve_is_what_the_metrics_say(outputs, fitted):
         assert np.allclose(getattr(training, name), getattr(there, name), atol=1e-12)
     assert training.smd[0] <= 1e-12
     assert np.allclose(training.smd, training.unfairness * training.smd[-1], atol=1e-12)
+
+
+def test_curve_prints_in_a_line_and_turns_into_a_frame(fitted):
+    X, Y, s = fitted
+    model = ParityRidge().fit(X, Y, sensitive_features=s)
+    curve = model.tradeoff_.training_curve()
+    frame = curve.to_pandas()
+    assert frame.shape == (51, 5)
+    assert frame["mse"].tolist() == curve.mse.tolist()
+    assert repr(curve).startswith("TradeoffCurve(51 points; unfairness 0 to 1; mse ")
+    for shown in (curve, model.tradeoff_, model.groups_, model.tradeoff_.at(0.3)):
+        assert len(repr(shown)) < 250
 
 
 def test_curve_of_a_constant_target_has_no_r2():

@@ -20,7 +20,7 @@ from meanparity.kernels import Kernel
 from meanparity.linalg import pivoted_cholesky
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Functionals:
     """q linear functionals of values on n rows: ``Cᵀ v = targets``, with ``CᵀC = I``.
 
@@ -91,6 +91,7 @@ class MeanParity(Constraint):
 
     Examples
     --------
+    >>> from meanparity.groups import Groups
     >>> functionals = MeanParity().functionals(Groups.from_columns(["a", "b", "b"]))
     >>> functionals.gaps(np.array([[3.0], [0.0], [0.0]])).ravel()
     array([ 2., -1.])
@@ -130,10 +131,12 @@ class CovarianceParity(Constraint):
     Notes
     -----
     Numbers and booleans are used as they are; text and categories become one indicator for each
-    value, so that no order is made up.
+    value, so that no order is made up. With the linear kernel and several columns of text, the
+    groups of each column have equal means, but not the combinations of columns.
 
     Examples
     --------
+    >>> from meanparity.groups import Groups
     >>> groups = Groups.from_columns([1, 2, 3, 3])
     >>> CovarianceParity("linear").implies_mean_parity(groups)
     False

@@ -94,12 +94,13 @@ class TradeoffDisplay:
         unfairness : array-like of shape (p,), optional
             Positions; 0, 1/50, ..., 1 by default. The estimator's own is added.
         name, ax, **kwargs
-            See `plot`.
+            See `plot`; the name is the estimator's class by default.
         """
         tradeoff, position = _tradeoff(estimator)
         grid = PAPER_POSITIONS if unfairness is None else unfairness
         grid = grid if position is None else np.union1d(grid, position)
         curve = tradeoff.curve(X, y, sensitive_features, grid)
+        name = type(estimator).__name__ if name is None else name
         return cls(curve, position=position).plot(ax, name=name, **kwargs)
 
     @classmethod
@@ -238,7 +239,9 @@ class GroupDistributionDisplay:
                 f"before={before!r} is unknown or lacks y. Pass 'free', or 'response' and y."
             )
         below = "prediction" if u is None else f"prediction, {_ENDS.get(u, f'u = {u:g}')}"
-        kwargs = {"titles": (f"Before: {above}", f"After: {below}"), **kwargs}
+        xlabel = "Prediction" if before == "free" else "Response or prediction"
+        titles = f"Before: {above}", f"After: {below}"
+        kwargs = {"titles": titles, "xlabel": xlabel, **kwargs}
         display = cls(y_before, estimator.predict(X), sensitive_features=sensitive_features)
         return display.plot(**kwargs)
 
@@ -250,7 +253,12 @@ class GroupDistributionDisplay:
         return cls(y_before, y_after, sensitive_features=sensitive_features).plot(**kwargs)
 
     def plot(
-        self, axes: Any = None, *, bins: int | str = 30, titles: Sequence[str] = ("Before", "After")
+        self,
+        axes: Any = None,
+        *,
+        bins: int | str = 30,
+        titles: Sequence[str] = ("Before", "After"),
+        xlabel: str = "Response or prediction",
     ) -> GroupDistributionDisplay:
         """Draw the distributions.
 
@@ -262,7 +270,7 @@ class GroupDistributionDisplay:
         bins : int or str, default=30
             Number of bars from the smallest to the largest of all values, or a rule of
             `numpy.histogram_bin_edges`. All groups have the same bars, before and after.
-        titles : two str
+        titles, xlabel : two str and one
             What is drawn.
         """
         many = self.groups.n_groups > 4
@@ -279,9 +287,9 @@ class GroupDistributionDisplay:
             top = max(top, _draw_groups(ax, values, self.groups, edges))
             gap = mean_parity_gap(None, values, sensitive_features=self.groups.codes) / span
             ax.set_title(title, loc="left", size="medium")
-            ax.set_title(f"SMD = {round(gap, 9) * span:.3g}", loc="right", size="medium")
+            ax.set_title(f"SMD = {_number(round(gap, 9) * span)}", loc="right", size="medium")
         limits = (edges[0] - 0.02 * span, edges[-1] + 0.02 * span), (0, 1.05 * top)
-        for ax, label in zip(axes, ("", "Response or prediction"), strict=True):
+        for ax, label in zip(axes, ("", xlabel), strict=True):
             ax.set(xlim=limits[0], ylim=limits[1], xlabel=label, ylabel="Density")
         where = {"loc": "outside right upper", "ncols": 1 + self.groups.n_groups // 25}
         legend = self.figure_.legend if many else axes[0].legend
@@ -299,6 +307,7 @@ def _draw_groups(ax: Axes, values: FloatArray, groups: Groups, edges: FloatArray
     from scipy.stats import gaussian_kde
 
     k, widths, top = groups.n_groups, np.diff(edges), 0.0
+    many_rows = min(10, groups.counts.max())  # a bar of three people shall not set the scale
     for group, mean in enumerate(groups.means(values)):
         style, member = _STYLES[group % len(_STYLES)], values[groups.codes == group]
         colour, name = style["color"], ", ".join(map(str, groups.labels[group]))
@@ -313,8 +322,13 @@ def _draw_groups(ax: Axes, values: FloatArray, groups: Groups, edges: FloatArray
             grid = np.linspace(member.min(), member.max(), 200)
             density = gaussian_kde(member)(grid)
             ax.plot(grid, density, **style)
-            top = max(top, bars.max(), density.max())
+            if len(member) >= many_rows:
+                top = max(top, bars.max(), density.max())
     return top or float(1 / widths.min())
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _pyplot() -> Any:
@@ -330,7 +344,8 @@ def _tradeoff(estimator: Any) -> tuple[Tradeoff, float | None]:
     if not hasattr(estimator, "tradeoff_"):
         raise TypeError(
             f"{type(estimator).__name__} has no tradeoff_. Pass an estimator of meanparity; of a "
-            "pipeline, pass pipeline[-1] and the rows pipeline[:-1].transform(X)."
+            "pipeline, pass pipeline[-1] and the rows pipeline[:-1].transform(X); of a search, its "
+            "best_estimator_."
         )
     return estimator.tradeoff_, getattr(estimator, "unfairness_", None)
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from meanparity._typing import FloatArray, IntArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Groups:
     """Who is in which group.
 
@@ -35,10 +35,10 @@ class Groups:
     Examples
     --------
     >>> groups = Groups.from_columns({"sex": ["F", "M", "F"], "union": [True, True, False]})
-    >>> groups.names
-    ('sex=F, union=False', 'sex=F, union=True', 'sex=M, union=True')
-    >>> groups.counts
-    array([1, 1, 1])
+    >>> groups
+    Groups(3 rows; sex=F, union=False: 1; sex=F, union=True: 1; sex=M, union=True: 1)
+    >>> groups.codes
+    array([1, 2, 0])
     """
 
     codes: IntArray
@@ -65,8 +65,9 @@ class Groups:
         """
         groups = cls._combine(_read_columns(sensitive_features))
         if n_rows is not None and groups.n_rows != n_rows:
+            turned = " Is it transposed?" if len(groups.columns) == n_rows else ""
             raise ValueError(
-                f"sensitive_features has {groups.n_rows} rows, but the data have {n_rows}. "
+                f"sensitive_features has {groups.n_rows} rows, but the data have {n_rows}.{turned} "
                 "Pass one sensitive value (or one row of them) for each row."
             )
         return groups
@@ -88,6 +89,11 @@ class Groups:
             )
         codes = np.asarray(codes, dtype=np.intp)
         return cls(codes, tuple(labels), tuple(columns), np.bincount(codes, minlength=len(labels)))
+
+    def __repr__(self) -> str:
+        sizes = [f"{name}: {count}" for name, count in zip(self.names, self.counts, strict=True)]
+        shown = "; ".join(sizes[:8]) + ("; …" if len(sizes) > 8 else "")
+        return f"Groups({self.n_rows} rows; {shown})"
 
     @property
     def n_rows(self) -> int:

@@ -31,7 +31,7 @@ class TableBasis(Basis, Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FittedFunction:
     """A function of the space that can be evaluated anywhere.
 
@@ -58,7 +58,7 @@ class FittedFunction:
         return values[:, 0] if self.single_output else values
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TradeoffCurve:
     """Loss and gaps along the tradeoff, on stated rows.
 
@@ -78,8 +78,20 @@ class TradeoffCurve:
     smd: FloatArray
     max_gap: FloatArray
 
+    def __repr__(self) -> str:
+        ends = (f"{name} {v[0]:.4g} to {v[-1]:.4g}" for name, v in vars(self).items())
+        return f"TradeoffCurve({len(self.unfairness)} points; {'; '.join(ends)})"
 
-@dataclass(frozen=True, eq=False)
+    def to_pandas(self) -> Any:
+        """A pandas data frame with one row for each position."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("pandas is missing: pip install pandas") from error
+        return pd.DataFrame(vars(self))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class CurveSums:
     """The few sums from which loss and gaps follow at every position of the dial.
 
@@ -127,7 +139,7 @@ class CurveSums:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tradeoff:
     r"""The dial between parity and accuracy.
 
@@ -164,6 +176,9 @@ class Tradeoff:
     basis: TableBasis
     training: CurveSums
     single_output: bool
+
+    def __repr__(self) -> str:
+        return f"Tradeoff(training={self.training_curve([0.0, 1.0])!r})"
 
     def at(self, unfairness: float) -> FittedFunction:
         """The function at one position of the dial: 0 is parity, 1 is unconstrained."""

@@ -82,6 +82,7 @@ class Table:
                 dtype=np.float64,
                 estimator=estimator,
                 ensure_min_samples=min_rows,
+                input_name="X",
             )
         except ValueError as error:
             if "could not convert string" in str(error) or "Unable to convert" in str(error):
@@ -131,8 +132,9 @@ def _position(column: Hashable, n_columns: int, names: tuple[str, ...] | None) -
             return names.index(column)
         have = f"columns {list(names)}" if names is not None else "no column names"
         raise ValueError(
-            f"sensitive_columns names {column!r}, but X has {have}. "
-            "Pass a data frame with that column, or the position of the column."
+            f"sensitive_columns names {column!r}, but X has {have}. Pass a data frame with that "
+            "column, or the position of the column. A transformer before this estimator keeps "
+            "names after set_output(transform='pandas')."
         )
     if isinstance(column, int | np.integer) and -n_columns <= int(column) < n_columns:
         return int(column) % n_columns

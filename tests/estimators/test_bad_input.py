@@ -27,7 +27,7 @@ def put(array, value):
 
 
 BAD = {
-    "NaN in X": (lambda X, y, s: (put(X, np.nan), y, s), "contains NaN"),
+    "NaN in X": (lambda X, y, s: (put(X, np.nan), y, s), "Input X contains NaN"),
     "infinity in X": (lambda X, y, s: (put(X, np.inf), y, s), "contains infinity"),
     "NaN in y": (lambda X, y, s: (X, put(y, np.nan), s), "Input y contains NaN"),
     "infinity in y": (lambda X, y, s: (X, put(y, -np.inf), s), "Input y contains infinity"),
@@ -130,6 +130,15 @@ def test_bad_sensitive_columns(columns, message, data):
         ParityRidge(sensitive_columns="sex").fit(frame, y)
 
 
+def test_names_where_columns_belong(data):
+    X, y, s = data
+    frame = pd.DataFrame(X, columns=["x", "y", "z"])
+    with pytest.raises(ValueError, match=r"\['x', 'y'\] names columns of X.*sensitive_columns="):
+        ParityRidge().fit(frame, y, sensitive_features=["x", "y"])
+    with pytest.raises(ValueError, match=r"has 2 rows, but the data have 30\. Is it transposed"):
+        ParityRidge().fit(frame, y, sensitive_features=[s, s])
+
+
 def test_text_that_is_not_dropped(data):
     X, y, s = data
     frame = pd.DataFrame(X, columns=["x", "y", "z"]).assign(sex=s)
@@ -157,6 +166,7 @@ def test_other_columns_at_predict(estimator, data):
         model.tradeoff_.at(0.5).predict(frame[["x", "z", "y"]])
 
 
+@pytest.mark.filterwarnings("ignore:Nothing but a constant")
 def test_a_group_with_one_row_gets_the_overall_mean(data):
     """Documented: the mean of one row is its prediction."""
     X, y, s = data
@@ -170,7 +180,8 @@ def test_more_groups_than_the_space_has_functions(data):
     """Documented: what is left is what every group can share, here the constant alone."""
     X, y, _ = data
     s = np.arange(30) // 2
-    model = ParityRidge().fit(X, y, sensitive_features=s)
+    with pytest.warns(ParityWarning, match=r"Nothing but a constant meets all 14 conditions \(15"):
+        model = ParityRidge().fit(X, y, sensitive_features=s)
     assert np.allclose(model.coef_, 0, atol=1e-12)
     assert np.allclose(model.predict(X), y.mean())
 

@@ -21,7 +21,7 @@ from meanparity.sources import Table
 
 
 class ParityWarning(UserWarning):
-    """Rounding left a gap that can be noticed."""
+    """The fit is not what was probably hoped for: a gap is left, or nothing but a constant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +79,7 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         gaps = problem.functionals.gaps(fitted) - unfairness * problem.functionals.gaps(free)
         self.parity_residual_ = float(np.abs(gaps).max())
         _warn_of_gap(self.parity_residual_, problem.Y)
+        _warn_of_constants(fair, free, problem.functionals)
 
         means = problem.groups.means(fitted)
         means = means[:, 0] if single_output else means
@@ -148,6 +149,11 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
                 f"Both sensitive_features and sensitive_columns={self.sensitive_columns!r} say "
                 "what is sensitive. Pass one of them."
             )
+        if _are_names(sensitive_features, table.names):
+            raise ValueError(
+                f"sensitive_features={sensitive_features!r} names columns of X. Pass the columns "
+                f"themselves, or {type(self).__name__}(sensitive_columns={sensitive_features!r})."
+            )
         if sensitive_features is not None:
             return Groups.from_columns(sensitive_features, n_rows=n_rows)
         if table.sensitive:
@@ -162,6 +168,13 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _are_names(values: Any, names: tuple[str, ...] | None) -> bool:
+    """Whether a list holds names of columns instead of a column."""
+    return isinstance(values, list | tuple) and all(
+        isinstance(value, str) and value in (names or ()) for value in values
+    )
 
 
 def _check_alpha(alpha: Any, n_outputs: int) -> FloatArray:
@@ -189,6 +202,17 @@ def _warn_of_gap(residual: float, Y: FloatArray) -> None:
             f"A gap of {residual:.2g} is left on the training rows ({residual / scale:.1g} "
             "standard deviations of y): alpha is so small that rounding shows. Raise alpha, or "
             "scale the features.",
+            ParityWarning,
+            stacklevel=4,
+        )
+
+
+def _warn_of_constants(fair: FloatArray, free: FloatArray, functionals: Functionals) -> None:
+    if np.any(np.ptp(fair, axis=0) < 1e-8 * np.ptp(free, axis=0)):
+        warnings.warn(
+            f"Nothing but a constant meets all {len(functionals)} conditions "
+            f"({len(functionals.labels)} groups or sensitive features): the model at parity "
+            "predicts the same for everybody. Use fewer groups, more features or another kernel.",
             ParityWarning,
             stacklevel=4,
         )

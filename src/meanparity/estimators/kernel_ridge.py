@@ -35,7 +35,9 @@ class ParityKernelRidge(ParityRegressor):
     kernel_params : mapping, optional
         Keyword arguments of a callable kernel.
     fit_intercept : bool, default=False
-        Whether to fit a constant, which is not penalised. scikit-learn's `KernelRidge` does not.
+        Whether to fit a constant, which is not penalised. scikit-learn's `KernelRidge` does not,
+        and neither does the default here: predictions are then pulled towards 0, so centre y, or
+        pass True, unless 0 is a natural middle.
     unfairness : float, default=0.0
         The dial (the paper's α): 0 is parity, 1 is the unconstrained fit; between, every gap on
         the training rows is this share of the unconstrained one.

@@ -10,7 +10,7 @@ import numpy as np
 from meanparity._typing import FloatArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fit:
     """One function of the space, for each of m outputs.
 
@@ -57,7 +57,7 @@ class Info:
     residual: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """The constrained and the free minimiser, from one factorisation.
 

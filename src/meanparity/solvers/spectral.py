@@ -38,5 +38,5 @@ def solve_spectral(
         cut *= 10
 
 
-_ENOUGH = 2e-11  # gap in standard deviations of y
+_ENOUGH = 8e-11  # gap in standard deviations of y
 _LAST_CUT = 1e-4
