@@ -57,7 +57,7 @@ def main() -> None:
 
 def print_table(title: str, predictions: dict, y: np.ndarray, s: np.ndarray) -> None:
     """Error, gaps and group means of each prediction."""
-    print(f"\n{title:<34}" + "".join(f"{name:>10}" for name in predictions))
+    print(f"\n{title:<36}" + "".join(f"{name:>10}" for name in predictions))
     rows = {
         "mean squared error": lambda p: mean_squared_error(y, p),
         "R²": lambda p: r2_score(y, p),
@@ -68,7 +68,7 @@ def print_table(title: str, predictions: dict, y: np.ndarray, s: np.ndarray) -> 
         label = f"mean of {group!s} ({np.sum(s == group)} rows)"
         rows[label] = lambda p, g=group: group_means(y, p, sensitive_features=s)[g]
     for name, metric in rows.items():
-        print(f"  {name:<32}" + "".join(f"{metric(p):>10.4f}" for p in predictions.values()))
+        print(f"  {name:<34}" + "".join(f"{metric(p):>10.4f}" for p in predictions.values()))
 
 
 def save_pictures(model: ParityKernelRidge, train: tuple, held_out: tuple) -> None:
