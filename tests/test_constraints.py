@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -101,6 +103,48 @@ def test_continuous_column_needs_no_matrix_of_all_pairs():
     level -= functionals.dense() @ functionals.apply(level)
     for power in (1, 2, 3):
         assert abs(np.corrcoef(s**power, level[:, 0])[0, 1]) <= 1e-12
+
+
+def test_columns_of_unlike_scales_all_count():
+    rng = np.random.default_rng(0)
+    table = {"income": rng.uniform(0, 2e6, 300), "sex": rng.integers(0, 2, 300)}
+    for constraint, count in ((CovarianceParity(), 2), (CovarianceParity("poly", degree=2), 5)):
+        functionals = constraint.functionals(Groups.from_columns(table))
+        assert len(functionals) in (count, count - 1)  # sex is its own square
+        level = rng.standard_normal((300, 1))
+        level -= functionals.dense() @ functionals.apply(level)
+        for column in table.values():
+            assert abs(np.corrcoef(column, level[:, 0])[0, 1]) <= 1e-10
+
+
+def test_high_degrees_keep_their_rank():
+    ages = np.arange(18, 81)
+    for degree in (5, 20, 40):
+        assert (
+            len(CovarianceParity("poly", degree=degree).functionals(Groups.from_columns(ages)))
+            == degree
+        )
+
+
+def test_numbers_in_lists_are_numbers():
+    values = np.array([1, 2, 4])
+    for column in (values, list(values), list(values.astype(np.float32)), [Decimal(1), 2, 4.0]):
+        assert numeric_labels(Groups.from_columns(column))[:, 0].tolist() == [1.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (lambda a, b: float(a[0]), "not symmetric"),
+        (lambda a, b: np.nan, "not finite"),
+        ("precomputed", "cannot be 'precomputed'"),
+        ("gaussian", "is not known"),
+    ],
+    ids=str,
+)
+def test_what_is_no_sensitive_kernel(kernel, message):
+    with pytest.raises(ValueError, match=message):
+        CovarianceParity(kernel).functionals(Groups.from_columns([1, 2, 3]))
 
 
 def test_a_kernel_that_sees_nothing():

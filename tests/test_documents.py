@@ -56,6 +56,12 @@ def test_the_demo_prints_what_the_readme_shows(tmp_path):
         assert str(picture) in done.stdout
 
 
+def test_layers_import_only_downwards():
+    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert "1 kept, 0 broken" in done.stdout, done.stdout + done.stderr
+
+
 def test_version_is_said_once_more_and_the_same():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["version"] == meanparity.__version__

@@ -43,15 +43,21 @@ def test_one_column_of_text(column):
         (["1", 1, "1"], (1, "1")),
         (pd.Series([3, 1, 3], dtype="Int64"), (1, 3)),
         (pl.Series([True, False, True]), (False, True)),
-        (pd.Series(pd.Categorical([2, 1, 2], categories=[3, 2, 1])), ("1", "2")),
-        (np.array(["", "x", ""]), ("", "x")),
+        (pd.Series(pd.Categorical([2, 1, 2], categories=[3, 2, 1])), (1, 2)),
+        (pd.DataFrame({0: [5, 4, 5]}), (4, 5)),
+        (pd.Series([5, 4, 5], name=7), (4, 5)),
+        (np.array(["2020-02", "2020-01", "2020-02"], dtype="M8[ns]"), None),
+        (np.array(["x", "", "x"]), ("", "x")),
     ],
     ids=str,
 )
 def test_other_values(column, keys):
     groups = Groups.from_columns(column)
-    assert groups.keys == keys
-    assert groups.codes.tolist() == [1, 0, 1] or keys == ("", "x")
+    assert groups.codes.tolist() == [1, 0, 1]
+    if keys is None:
+        assert groups.names[0].startswith("2020-01-01")
+    else:
+        assert groups.keys == keys
 
 
 SEVERAL = {
@@ -98,6 +104,8 @@ def test_many_columns_do_not_overflow():
         pl.Series(["a", None, "b", None]),
         pl.Series([1.0, None, 2.0, float("nan")]),
         [pd.NA, pd.NA, "a", "b"],
+        np.ma.masked_array([1, 2, 3, 4], mask=[True, False, True, False]),
+        np.array(["2020", "NaT", "2021", "NaT"], dtype="M8[s]"),
     ],
     ids=str,
 )
@@ -120,6 +128,7 @@ def test_one_missing_value_reads_well():
         ({"a": [1, 2], "b": [1]}, "different shapes"),
         ([[1, 2], [3]], None),
         ([{}, {}], "cannot be compared"),
+        ({1: [1, 2], "1": [3, 4]}, "columns of one name"),
         (7, "one value for each row"),
         ("abc", "one value for each row"),
         (np.array([1j, 2j]), "complex"),

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.gaussian_process.kernels import RBF, Matern, WhiteKernel
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from meanparity.kernels import KERNEL_NAMES, Kernel, gram, resolve_kernel
+from meanparity.kernels import KERNEL_NAMES, BoundKernel, Kernel, gram, resolve_kernel
 from meanparity.linalg import memory
 
 RNG = np.random.default_rng(0)
@@ -118,6 +118,30 @@ def test_gram_is_the_upper_triangle(name, n):
     assert np.allclose(matrix.diagonal, expected.diagonal())
 
 
+class Recorder(BoundKernel):
+    """Notes which blocks are asked for."""
+
+    def __init__(self, n):
+        self.n, self.asked = n, []
+
+    def block(self, rows, points=slice(None), out=None):
+        start, stop, _ = points.indices(self.n)
+        self.asked.append((len(rows), start, stop))
+        out = np.empty((len(rows), stop - start)) if out is None else out
+        out[...] = 1.0
+        return out
+
+
+def test_only_the_triangle_is_evaluated_and_predictions_are_blocked():
+    recorder = Recorder(1000)
+    gram(recorder, np.zeros((1000, 1)), advice="")
+    assert recorder.asked == [(256, 0, 1000), (256, 256, 1000), (256, 512, 1000), (232, 768, 1000)]
+    recorder = Recorder(2**21)
+    values = recorder.evaluate(np.zeros((5, 1)), np.ones((2**21, 1)))
+    assert recorder.asked == [(2, 0, 2**21), (2, 0, 2**21), (1, 0, 2**21)]
+    assert values.tolist() == [[2.0**21]] * 5
+
+
 def test_gram_is_refused_before_it_is_allocated(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
     with pytest.raises(MemoryError, match=r"kernel matrix of 20 rows needs 3.12 KiB.*Buy more"):
@@ -130,7 +154,51 @@ def test_unknown_kernels(wrong):
         resolve_kernel(wrong)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"gamma": -1.0}, r"gamma=-1.0 is not a finite number of 0 or more"),
+        ({"gamma": "scale"}, r"gamma='scale' is not a finite number"),
+        ({"gamma": np.nan}, r"gamma=nan is not a finite number"),
+        ({"degree": None}, r"degree=None is not a finite number"),
+        ({"degree": np.inf}, r"degree=inf is not a finite number"),
+        ({"coef0": -np.inf}, r"coef0=-inf is not a finite number"),
+        ({"columns": []}, "leaves no columns to look at"),
+        ({"kernel": "precomputed", "columns": [0]}, "leaves no columns to look at"),
+    ],
+    ids=str,
+)
+def test_bad_parameters(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Kernel(**{"kernel": "rbf", **settings})
+
+
+def test_masks_are_no_positions():
+    for columns in ([True, False], [1.5], [np.True_]):
+        with pytest.raises(ValueError, match="A kernel looks at column"):
+            Kernel("linear", columns=columns).bind(X)
+    one = Kernel("linear", columns=1).bind(X)
+    assert np.allclose(one.block(Z), Z[:, [1]] @ X[:, [1]].T)
+
+
+def test_precomputed_values_are_not_written_to():
+    K = X @ X.T
+    before = K.copy()
+    kernel = Kernel("precomputed") * Kernel("precomputed") + Kernel("precomputed")
+    assert np.allclose(kernel.bind(K).block(K), before**2 + before)
+    assert np.array_equal(K, before)
+    with pytest.raises(ValueError, match=r"square kernel matrix .* shape \(20, 4\)"):
+        kernel.bind(X)
+
+
+def test_dense_points_and_sparse_rows():
+    for name in ("linear", "rbf", "poly", "laplacian", "cosine"):
+        bound = Kernel(name).bind(X)
+        assert np.allclose(bound.block(sparse.csr_array(Z)), bound.block(Z)), name
+
+
 def test_specifications_are_values():
+    assert hash(Kernel("rbf")) == hash(Kernel("rbf"))
     assert Kernel("rbf", gamma=1.0) == Kernel("rbf", gamma=1.0)
     assert Kernel("linear").is_linear
     assert not Kernel("linear", columns=[0]).is_linear

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.linalg import (
-    NotPositiveDefiniteError,
     SymmetricMatrix,
     blas,
     memory,
@@ -76,6 +76,31 @@ def test_indefinite_matrices_are_refused(n):
         upper(K).cholesky(0.1)
 
 
+def test_matrices_that_are_singular_in_floating_point_are_refused():
+    F = np.random.default_rng(0).standard_normal((50, 5))
+    with pytest.raises(NotPositiveDefiniteError):
+        upper(F @ F.T).cholesky(0.0)
+    with pytest.raises(NotPositiveDefiniteError):
+        upper(1e16 * F @ F.T).cholesky(1e-3)
+    # a huge row is no reason to refuse: Cholesky does not mind scales
+    scale = np.ones(50)
+    scale[7] = 1e12
+    K = random_matrix(50) * np.outer(scale, scale)
+    rhs = np.ones((50, 1))
+    solved = upper(K).cholesky(0.1).solve(rhs)
+    expected = np.linalg.solve(
+        (K + 0.1 * np.eye(50)) / np.outer(scale, scale), rhs / scale[:, None]
+    )
+    assert np.allclose(solved * scale[:, None], expected, rtol=1e-9)
+
+
+def test_eigendecompositions_that_do_not_fit_are_refused(monkeypatch):
+    matrix = upper(random_matrix(20))
+    monkeypatch.setattr(memory, "available_bytes", lambda: 3 * 8 * 20 * 20 - 1)
+    with pytest.raises(MemoryError, match=r"eigendecomposition of 20 rows needs 9.38 KiB"):
+        matrix.eigen(0.0)
+
+
 def test_infinite_values_are_refused_before_lapack_sees_them():
     K = random_matrix(5)
     K[1, 2] = np.inf
@@ -126,6 +151,17 @@ def test_blocks_that_blas_cannot_work_on_are_refused():
             blas.cholesky_lower(wrong)
 
 
+def test_products_that_do_not_fit_are_refused():
+    A, B = np.ones((2, 3)), np.ones((3, 4))
+    out = np.zeros((2, 4))
+    for wrong in ((A, B.T, out), (A, B, np.zeros((2, 5))), (A[:, :2], B, out)):
+        with pytest.raises(ValueError, match="cannot write"):
+            multiply(*wrong)
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match="cannot write"):
+        multiply(A, B, out)
+
+
 def test_row_blocks_cover():
     assert [list(range(b.start, b.stop)) for b in row_blocks(7, 3, 2)] == [[2, 3, 4], [5, 6]]
     assert list(row_blocks(0, 3)) == []
@@ -162,8 +198,9 @@ def test_too_large_is_refused_with_size_and_advice(monkeypatch):
 
 def test_available_memory_heeds_the_container(tmp_path, monkeypatch):
     limit, usage = tmp_path / "max", tmp_path / "current"
-    usage.write_text("1000\n")
-    monkeypatch.setattr(memory, "_CGROUP_FILES", ((str(limit), str(usage)),))
+    usage.write_text("1500\n")
+    (tmp_path / "memory.stat").write_text("anon 900\ninactive_file 500\n")
+    monkeypatch.setattr(memory, "_CGROUPS", ((str(tmp_path), "max", "current"),))
     without = memory.available_bytes()
     assert without > 2**20
     limit.write_text("5000\n")

@@ -116,6 +116,7 @@ def test_inside_fairlearns_metric_frame():
         ({"sensitive_features": [0, 1, None]}, "1 missing value"),
         ({"sample_weight": [1.0, 1.0]}, "inconsistent numbers of samples"),
         ({"sample_weight": [1.0, -1.0, 1.0]}, "Negative values"),
+        ({"sample_weight": [[1.0], [1.0], [1.0]]}, r"has shape \(3, 1\). Pass one weight"),
         ({"sample_weight": [1.0, 1.0, 0.0]}, "zero in all rows of group '1'"),
     ],
     ids=str,

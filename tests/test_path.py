@@ -55,13 +55,30 @@ def test_predictions_along_the_dial(outputs, fitted):
     positions = [0.0, 0.25, 1.0]
     tradeoff = ParityKernelRidge(kernel="rbf").fit(X, Y, sensitive_features=s).tradeoff_
     together = tradeoff.predict(X[:7], unfairness=positions)
-    assert together.shape == (3, 7) if outputs == 1 else (3, 7, 2)
+    assert together.shape == ((3, 7) if outputs == 1 else (3, 7, 2))
     for u, values in zip(positions, together, strict=True):
         refit = ParityKernelRidge(kernel="rbf", unfairness=u).fit(X, Y, sensitive_features=s)
         assert np.allclose(values, refit.predict(X[:7]), rtol=1e-12, atol=1e-12)
         assert np.allclose(values, tradeoff.at(u).predict(X[:7]), rtol=1e-12, atol=1e-12)
     assert tradeoff.predict(X[:7], unfairness=0.5).shape[0] == 1
     assert np.shape(tradeoff.objective(0.5)) == (() if outputs == 1 else (2,))
+
+
+def test_many_positions_cost_one_evaluation(fitted):
+    X, Y, s = fitted
+    calls = []
+
+    def kernel(a, b):
+        calls.append(1)
+        return float(a @ b)
+
+    tradeoff = ParityKernelRidge(kernel=kernel).fit(X, Y, sensitive_features=s).tradeoff_
+    calls.clear()
+    tradeoff.predict(X[:5], unfairness=np.linspace(0, 1, 51))
+    assert len(calls) == 5 * len(X)
+    calls.clear()
+    tradeoff.training_curve()
+    assert not calls
 
 
 @pytest.mark.parametrize("outputs", [1, 2])
@@ -105,7 +122,7 @@ def test_curve_of_a_constant_target_has_no_r2():
     assert curve.mse[0] == 0.5
 
 
-@pytest.mark.parametrize("wrong", [-0.1, 1.1, np.nan, np.inf, "a", None, True, [0.5, 2.0]])
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, np.nan, np.inf, "a", "0.5", None, True, [0.5, 2.0]])
 def test_positions_outside_the_dial(wrong, fitted):
     X, Y, s = fitted
     with pytest.raises(ValueError, match="is not a number between 0 and 1"):

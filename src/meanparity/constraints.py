@@ -10,6 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -161,7 +163,9 @@ class CovarianceParity(Constraint):
         root = np.sqrt(share)
         centred = features - share @ features
         left, sizes, _ = np.linalg.svd(root[:, None] * centred, full_matrices=False)
-        basis = left[:, sizes > 1e-10 * max(sizes.max(initial=0.0), np.abs(features).max() * 1e-3)]
+        basis = left[
+            :, sizes > 1e-10 * max(sizes.max(initial=0.0), np.abs(features).max(initial=0.0) * 1e-3)
+        ]
         # once more at right angles to the constants, of which faint features keep some rounding
         basis, _ = np.linalg.qr(basis - np.outer(root, root @ basis))
         q = basis.shape[1]
@@ -184,20 +188,46 @@ class CovarianceParity(Constraint):
         return self._features(numeric_labels(groups), self.gamma, self.coef0)
 
     def _features(self, values: FloatArray, gamma: float | None, coef0: float) -> FloatArray:
+        if self.kernel == "precomputed":
+            raise ValueError("A sensitive kernel cannot be 'precomputed'. Name one, or a function.")
         kernel = Kernel(self.kernel, gamma, self.degree, coef0).bind(values)
         return pivoted_cholesky(
             kernel.diagonal(values), lambda j: kernel.block(values[j : j + 1])[0]
         )
 
     def _spanning_features(self, groups: Groups) -> FloatArray:
+        """Features that span what those of the kernel span, in units without huge or tiny numbers.
+
+        Linear functions, and polynomials up to a degree, are the same set in any units.
+        """
         values = numeric_labels(groups)
-        if self.kernel in ("poly", "polynomial") and self.coef0 > 0:
-            # all polynomials up to the degree span the same space in any units: take units in
-            # which high powers are neither huge nor tiny
+        polynomial = self.kernel in ("poly", "polynomial") and self.coef0 > 0
+        if self.kernel == "linear" or polynomial:
             low, high = values.min(axis=0), values.max(axis=0)
             values = (2 * values - low - high) / np.where(high > low, high - low, 1.0)
+        if self.kernel == "linear":
+            return values
+        if polynomial and values.shape[1] == 1 and self.degree == int(self.degree):
+            return _orthogonal_powers(values[:, 0], int(self.degree))
+        if polynomial:
             return self._features(values, 1 / values.shape[1], 1.0)
         return self._features(values, self.gamma, self.coef0)
+
+
+def _orthogonal_powers(values: FloatArray, degree: int) -> FloatArray:
+    """An orthonormal basis of the polynomials up to a degree on k values: (k, ≤ degree + 1).
+
+    Each power is the last one times the values, made orthogonal to all before it: high powers
+    themselves would be numerically dependent.
+    """
+    columns = [np.full(len(values), 1 / np.sqrt(len(values)))]
+    while len(columns) <= min(degree, len(values) - 1):
+        power = values * columns[-1]
+        for _ in range(2):
+            for column in columns:
+                power = power - (column @ power) * column
+        columns.append(power / np.linalg.norm(power))
+    return np.stack(columns, axis=1)
 
 
 def numeric_labels(groups: Groups) -> FloatArray:
@@ -211,7 +241,7 @@ def numeric_labels(groups: Groups) -> FloatArray:
     """
     columns = []
     for values in zip(*groups.labels, strict=True):
-        if all(isinstance(value, bool | int | float) for value in values):
+        if all(isinstance(value, Real | Decimal) for value in values):
             columns.append(np.array(values, dtype=float)[:, None])
         else:
             codes = np.unique(np.array([str(value) for value in values]), return_inverse=True)[1]

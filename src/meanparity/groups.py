@@ -149,14 +149,18 @@ def _read_columns(source: Any) -> dict[str, NDArray[Any]]:
     """Named one-dimensional columns out of whatever was passed, missing values as None."""
     if isinstance(source, Mapping):
         columns = {str(name): _plain(values) for name, values in source.items()}
+        if len(columns) < len(source):
+            raise ValueError(f"sensitive_features has columns of one name: {list(source)}.")
     else:
         native = nw.from_native(source, pass_through=True, allow_series=True)
         if isinstance(native, nw.Series):
-            columns = {native.name or "sensitive": _from_series(native)}
+            columns = {str(native.name or "sensitive"): _from_series(native)}
         elif isinstance(native, nw.LazyFrame):
             raise TypeError("sensitive_features is a lazy frame. Call .collect() on it first.")
         elif isinstance(native, nw.DataFrame):
-            columns = {str(name): _from_series(native[name]) for name in native.columns}
+            columns = {
+                str(name): _from_series(native[:, i]) for i, name in enumerate(native.columns)
+            }
         else:
             array = _plain(source)
             if array.ndim == 1:
@@ -182,6 +186,8 @@ def _plain(values: Any) -> NDArray[Any]:
     native = nw.from_native(values, pass_through=True, series_only=True)
     if isinstance(native, nw.Series):
         return _from_series(native)
+    if isinstance(values, np.ma.MaskedArray):
+        return np.array(values.tolist(), dtype=object)  # masked values become None
     if isinstance(values, np.ndarray):
         return values
     array = np.asarray(values, dtype=object) if isinstance(values, Iterable) else np.array(values)
@@ -194,8 +200,6 @@ def _plain(values: Any) -> NDArray[Any]:
 
 def _from_series(series: nw.Series[Any]) -> NDArray[Any]:
     missing = series.is_null().to_numpy()
-    if isinstance(series.dtype, nw.Categorical | nw.Enum):
-        series = series.cast(nw.String)
     values = np.asarray(series.to_numpy())
     if missing.any():
         values = values.astype(object)
@@ -210,6 +214,9 @@ def _factorise(values: NDArray[Any], name: str) -> tuple[list[Hashable], IntArra
         _refuse_missing(missing, name)
         levels, codes = np.unique(values, return_inverse=True)
         return levels.tolist(), codes
+    if values.dtype.kind in "mM":  # tolist() would make numbers of them
+        _refuse_missing(np.isnat(values), name)
+        return _factorise(values.astype(str), name)
     if values.dtype.kind == "c":
         raise TypeError(f"Sensitive column {name!r} holds complex numbers. Pass real ones or text.")
     objects = values.tolist()

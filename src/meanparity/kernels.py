@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ class Kernel(AbstractKernel):
     gamma: float | None = None
     degree: float = 3
     coef0: float = 1
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict, hash=False)
     columns: tuple[int | str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -112,7 +113,22 @@ class Kernel(AbstractKernel):
                 "sklearn.gaussian_process kernel."
             )
         if self.columns is not None:
-            object.__setattr__(self, "columns", tuple(self.columns))
+            columns = tuple(np.atleast_1d(np.array(self.columns, dtype=object)))
+            object.__setattr__(self, "columns", columns)
+            if not self.columns or self.kernel == "precomputed":
+                raise ValueError(
+                    f"columns={columns!r} with kernel={self.kernel!r} leaves no columns to look "
+                    "at. Name at least one, of a kernel that looks at features."
+                )
+        for name, least in (("gamma", 0.0), ("degree", 0.0), ("coef0", -np.finfo(float).max)):
+            value: Any = getattr(self, name)
+            if name == "gamma" and value is None:
+                continue
+            if not isinstance(value, Real) or not least <= float(value) < np.inf:
+                raise ValueError(
+                    f"{name}={value!r} is not a finite number"
+                    + (" of 0 or more. Pass one." if least == 0 else ". Pass one.")
+                )
 
     @property
     def is_linear(self) -> bool:
@@ -126,6 +142,7 @@ class Kernel(AbstractKernel):
             whole = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.params)
             return _OnColumns(whole.bind(X[:, positions]), positions)
         if self.kernel == "precomputed":
+            _check_gram(X)
             return _Precomputed()
         gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
         if self.kernel == "linear":
@@ -136,7 +153,10 @@ class Kernel(AbstractKernel):
             return _Product(_Affine(gamma, self.coef0), _with_ones(X), _Power(self.degree))
         if self.kernel == "sigmoid":
             return _Product(_Affine(gamma, self.coef0), _with_ones(X), _tanh)
-        return _Pairwise(self.kernel, self._sklearn_params(), X)
+        pairwise = _Pairwise(self.kernel, self._sklearn_params(), X)
+        if callable(self.kernel):
+            _check_function(pairwise.block(X[:8], slice(0, 8)), self.kernel)
+        return pairwise
 
     def _sklearn_params(self) -> dict[str, Any]:
         if callable(self.kernel):
@@ -248,7 +268,7 @@ class _Precomputed(BoundKernel):
     ) -> FloatArray:
         values = rows[:, points]
         values = values.toarray() if sparse.issparse(values) else values
-        return values if out is None else _copy(values, out)
+        return values.copy() if out is None else _copy(values, out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,6 +282,20 @@ class _OnColumns(BoundKernel):
         self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
     ) -> FloatArray:
         return self.inner.block(rows[:, self.positions], points, out)
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftedKernel(BoundKernel):
+    """A kernel whose points were shifted by an origin, (d,): rows are shifted before it."""
+
+    inner: BoundKernel
+    origin: FloatArray
+
+    def block(
+        self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
+    ) -> FloatArray:
+        """``κ(rows − origin, points)``."""
+        return self.inner.block(_shift(rows, self.origin), points, out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,9 +320,9 @@ def _bind_rbf(X: Features, gamma: float) -> _Product:
     Distances do not depend on the origin, so dense rows are centred first: their norms then cost
     no digits when the data lie far from zero.
     """
-    origin = 0.0 if sparse.issparse(X) else X.mean(axis=0)
+    origin = None if sparse.issparse(X) else X.mean(axis=0)
     left = _RbfLeft(gamma, origin)
-    right = X - origin if not sparse.issparse(X) else X
+    right = X if origin is None else X - origin
     norms = -gamma * _squared_norms(right)
     return _Product(left, _columns(right, np.ones_like(norms), norms), _exp)
 
@@ -296,10 +330,10 @@ def _bind_rbf(X: Features, gamma: float) -> _Product:
 @dataclass(frozen=True, eq=False)
 class _RbfLeft:
     gamma: float
-    origin: Any
+    origin: FloatArray | None
 
     def __call__(self, X: Features) -> Features:
-        X = X if sparse.issparse(X) else X - self.origin
+        X = X if self.origin is None else _shift(X, self.origin)
         norms = -self.gamma * _squared_norms(X)
         return _columns(2 * self.gamma * X, norms, np.ones_like(norms))
 
@@ -334,6 +368,37 @@ class _Power:
                     )
                 np.square(base, out=base)
             row[:] = result
+
+
+def _shift(X: Features, origin: FloatArray) -> FloatArray:
+    """Rows less an origin; sparse rows become dense, a few at a time."""
+    shifted: FloatArray = (X.toarray() if sparse.issparse(X) else X) - origin
+    return shifted
+
+
+def _check_gram(K: Features) -> None:
+    """Refuse a precomputed kernel matrix that cannot be one."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"kernel='precomputed' needs the square kernel matrix of the training rows in fit, but "
+            f"X has shape {K.shape}. Pass κ(X, X), and κ(X_new, X) to predict."
+        )
+    for rows in row_blocks(K.shape[0], _GRAM_ROWS):  # few at a time: K may fill half the memory
+        difference = abs(K[rows] - K[:, rows].T).max()
+        if difference > 1e-10 * abs(K[rows]).max():
+            raise ValueError(
+                f"kernel='precomputed' needs a symmetric matrix, but entries differ from their "
+                f"mirror image by up to {difference:.3g}. Pass (K + K.T) / 2 if that is rounding."
+            )
+
+
+def _check_function(block: FloatArray, kernel: Callable[..., Any]) -> None:
+    """Refuse a function that is no kernel, from its values on a few rows."""
+    if not np.isfinite(block).all() or abs(block - block.T).max() > 1e-10 * abs(block).max():
+        raise ValueError(
+            f"kernel={kernel!r} is not finite or not symmetric on the first rows. A kernel of two "
+            "rows has the same finite value whichever comes first."
+        )
 
 
 def _same(X: Features) -> Features:
@@ -383,7 +448,7 @@ def _positions(
     known = {name: i for i, name in enumerate(names or ())}
     positions = []
     for column in columns:
-        position = known.get(column) if isinstance(column, str) else int(column)
+        position = known.get(column) if isinstance(column, str) else _whole(column)
         if position is None or not -n_columns <= position < n_columns:
             have = f"columns {list(known)}" if known else f"{n_columns} columns without names"
             raise ValueError(
@@ -392,3 +457,11 @@ def _positions(
             )
         positions.append(position % n_columns)
     return positions
+
+
+def _whole(value: Any) -> int | None:
+    """A whole number, or None: True and 1.5 are not positions."""
+    return int(value) if isinstance(value, Integral) and not isinstance(value, _BOOL) else None
+
+
+_BOOL: Any = (bool, np.bool_)

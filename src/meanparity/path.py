@@ -295,7 +295,7 @@ def check_unfairness(value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError):
         number = float("nan")
-    if isinstance(value, bool | np.bool_) or not 0.0 <= number <= 1.0:
+    if isinstance(value, bool | np.bool_ | str) or not 0.0 <= number <= 1.0:
         raise ValueError(
             f"unfairness={value!r} is not a number between 0 and 1. "
             "Pass 0 for parity, 1 for the unconstrained solution, or a number between."

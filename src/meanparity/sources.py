@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -36,17 +36,15 @@ class Table:
     drop_sensitive: bool
 
     @classmethod
-    def like(
-        cls, X: Any, sensitive_columns: Sequence[int | str] | int | str | None, drop_sensitive: bool
-    ) -> Table:
+    def like(cls, X: Any, sensitive_columns: Any, drop_sensitive: bool) -> Table:
         """The layout of X, (n, d), with some columns named as sensitive."""
         frame = _frame(X)
         names = None if frame is None else _names(frame)
         shaped = X if frame is not None or sparse.issparse(X) else np.asarray(X)
         n_columns = int(shaped.shape[1]) if len(shaped.shape) == 2 else 0
         if sensitive_columns is None or n_columns == 0:  # `features` says what is wrong with X
-            wanted: list[int | str] = []
-        elif isinstance(sensitive_columns, str | int | np.integer):
+            wanted = []
+        elif np.ndim(sensitive_columns) == 0:
             wanted = [sensitive_columns]
         else:
             wanted = list(sensitive_columns)
@@ -65,16 +63,7 @@ class Table:
 
     def features(self, X: Any, *, estimator: str = "meanparity", min_rows: int = 1) -> Features:
         """The features of X: float64, dense or CSR, finite, (n, d)."""
-        frame = _frame(X)
-        if frame is not None and self.names is not None and _names(frame) != self.names:
-            raise ValueError(
-                f"X has the columns {list(frame.columns)}, but "
-                f"fit saw {list(self.names)}. Pass these, in this order."
-            )
-        if self.drop_sensitive and frame is not None:
-            X = frame.select(nw.nth(*self._features)).to_native()
-        elif self.drop_sensitive and np.ndim(X) == 2:
-            X = (X.tocsc() if sparse.issparse(X) else np.asarray(X))[:, self._features]
+        X = self._select(X)
         try:
             X = check_array(
                 X,
@@ -98,6 +87,23 @@ class Table:
                 f"{len(self._features)} features as input."
             )
         return X
+
+    def _select(self, X: Any) -> Any:
+        """X without the columns to drop, which need not be there to predict."""
+        frame = _frame(X)
+        names = None if frame is None else _names(frame)
+        if names is not None and self.names not in (None, names):
+            if self.drop_sensitive and names == self.feature_names:
+                return X
+            raise ValueError(
+                f"X has the columns {list(names)}, but fit saw {list(self.names or ())}. "
+                "Pass these, in this order."
+            )
+        if not self.drop_sensitive or np.ndim(X) != 2 or np.shape(X)[1] != self.n_columns:
+            return X
+        if frame is not None:
+            return frame.select(nw.nth(*self._features)).to_native()
+        return (X.tocsc() if sparse.issparse(X) else np.asarray(X))[:, self._features]
 
     def sensitive_values(self, X: Any) -> dict[str, Any]:
         """The sensitive columns of X, by name (or by position when X has no names)."""
@@ -126,7 +132,7 @@ def _names(frame: nw.DataFrame[Any]) -> tuple[str, ...] | None:
     return columns if all(isinstance(name, str) for name in columns) else None
 
 
-def _position(column: Hashable, n_columns: int, names: tuple[str, ...] | None) -> int:
+def _position(column: Any, n_columns: int, names: tuple[str, ...] | None) -> int:
     if isinstance(column, str):
         if names is not None and column in names:
             return names.index(column)
@@ -136,7 +142,8 @@ def _position(column: Hashable, n_columns: int, names: tuple[str, ...] | None) -
             "column, or the position of the column. A transformer before this estimator keeps "
             "names after set_output(transform='pandas')."
         )
-    if isinstance(column, int | np.integer) and -n_columns <= int(column) < n_columns:
+    whole = isinstance(column, Integral) and column is not True and column is not False
+    if whole and -n_columns <= int(column) < n_columns:
         return int(column) % n_columns
     raise ValueError(
         f"sensitive_columns holds {column!r}, but X has {n_columns} columns. "

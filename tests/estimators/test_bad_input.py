@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from meanparity import MeanParity, ParityKernelRidge, ParityRidge, ParityWarning
+from meanparity.kernels import Kernel
 from meanparity.linalg import memory
 
 ESTIMATORS = [ParityRidge, ParityKernelRidge]
@@ -102,6 +103,65 @@ def test_bad_kernels(parameters, message, data):
     X, y, s = data
     with pytest.raises((ValueError, TypeError), match=message):
         ParityKernelRidge(**parameters).fit(X, y, sensitive_features=s)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"alpha": "1.0"}, "alpha='1.0' is not a finite number"),
+        ({"alpha": 10**400}, "is not a finite number"),
+        ({"fit_intercept": "no"}, "fit_intercept='no'. Pass True or False"),
+        ({"drop_sensitive": True}, "sensitive_columns is None. Name the columns"),
+        ({"gamma": -1.0, "kernel": "rbf"}, "gamma=-1.0 is not a finite number of 0 or more"),
+        ({"gamma": 0.1, "kernel": Kernel("rbf")}, "Pass gamma to the kernel itself"),
+        ({"kernel": Kernel("precomputed")}, "needs the square kernel matrix"),
+        ({"kernel": lambda a, b: float(a[0])}, "not symmetric"),
+        ({"kernel": lambda a, b: np.nan}, "not finite"),
+    ],
+    ids=str,
+)
+def test_more_bad_parameters(parameters, message, data):
+    X, y, s = data
+    with pytest.raises(ValueError, match=message):
+        ParityKernelRidge(**parameters).fit(X, y, sensitive_features=s)
+
+
+@pytest.mark.parametrize("solver", ["auto", "dense", "spectral"])
+def test_kernels_that_are_not_numbers_somewhere(solver, data):
+    X, y, s = data
+
+    def kernel(a, b):
+        late = {float(a[0]), float(b[0])} == {float(X[20, 0]), float(X[25, 0])}
+        return np.nan if late else float(a @ b)
+
+    for settings in ({"kernel": kernel}, {"kernel": "poly", "degree": 2.5}):
+        with pytest.raises(ValueError, match="infinite or undefined"):
+            ParityKernelRidge(solver=solver, **settings).fit(X, y, sensitive_features=s)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_overflowing_squares(estimator, data):
+    X, y, s = data
+    for spoiled in ((X * 1e200, y), (X, y * 1e200)):
+        with pytest.raises(ValueError, match="Scale the features"):
+            estimator().fit(*spoiled, sensitive_features=s)
+
+
+def test_a_list_of_labels_may_look_like_column_names(data):
+    X, y, s = data
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = ParityRidge().fit(frame, y, sensitive_features=list(s))
+    assert set(model.group_means_) == {"a", "b", "c"}
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(data):
+    X, y, s = data
+    model = ParityKernelRidge(kernel="rbf").fit(X, y, sensitive_features=s)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="one group only"):
+        model.fit(X, y, sensitive_features=np.zeros(30))
+    assert np.array_equal(model.predict(X), before)
+    assert model.dual_coef_.shape == (30,)
 
 
 def test_precomputed_kernels_are_symmetric(data):
@@ -231,7 +291,7 @@ def test_too_little_memory_is_said_before_it_is_needed(data, monkeypatch):
     with pytest.raises(MemoryError, match=r"kernel matrix of 30 rows needs 7.03 KiB.*ParityRidge"):
         ParityKernelRidge(kernel="rbf").fit(X, y, sensitive_features=s)
     monkeypatch.setattr(memory, "available_bytes", lambda: 100)
-    with pytest.raises(MemoryError, match="of 3 columns needs"):
+    with pytest.raises(MemoryError, match="Solving for 3 columns needs"):
         ParityRidge().fit(X, y, sensitive_features=s)
 
 
@@ -239,7 +299,7 @@ def test_rounding_that_shows_is_said():
     rng = np.random.default_rng(0)
     X, s = rng.standard_normal((300, 1)), rng.integers(0, 2, 300)
     model = ParityKernelRidge(kernel="rbf", gamma=0.1, alpha=1e-11)
-    with pytest.warns(ParityWarning, match=r"A gap of .* Raise alpha"):
+    with pytest.warns(ParityWarning, match=r"A gap of .* standard deviations .* Raise alpha"):
         model.fit(X, rng.standard_normal(300), sensitive_features=s)
 
 

@@ -132,6 +132,17 @@ def test_models_are_cloned_copied_and_pickled(estimator, data):
     assert np.array_equal(again.predict(X), model.predict(X)), "fits are deterministic"
 
 
+def test_precomputed_kernels_are_cut_by_rows_and_columns(data):
+    X, y, s = data
+    K = X @ X.T + 1
+    for kernel in ("precomputed", Kernel("precomputed")):
+        model = ParityKernelRidge(kernel=kernel)
+        assert model.__sklearn_tags__().input_tags.pairwise
+        with sklearn.config_context(enable_metadata_routing=True):
+            scores = cross_val_score(model, K, y, params={"sensitive_features": s}, cv=3)
+        assert scores.min() > 0.5
+
+
 def test_refitting_leaves_nothing_of_the_first_fit(data):
     X, y, s = data
     model = ParityKernelRidge(kernel="rbf").fit(X, y, sensitive_features=s)

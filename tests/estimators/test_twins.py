@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 
-from meanparity import CovarianceParity, MeanParity, ParityKernelRidge, ParityRidge
+from meanparity import CovarianceParity, MeanParity, ParityKernelRidge, ParityRidge, ParityWarning
 from meanparity.metrics import mean_parity_gap
 from tests.problems import cases
 
@@ -48,6 +48,7 @@ def data():
     return X, Y, s
 
 
+@pytest.mark.filterwarnings("ignore:The kernel matrix is indefinite")
 @pytest.mark.parametrize("settings", KERNELS.values(), ids=KERNELS)
 @pytest.mark.parametrize("outputs", [1, 2])
 def test_kernel_ridge_without_the_constraint(settings, outputs, data):
@@ -65,6 +66,7 @@ def test_kernel_ridge_without_the_constraint(settings, outputs, data):
     assert np.allclose(model.predict(X), expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:The kernel matrix is indefinite")
 @pytest.mark.parametrize("settings", KERNELS.values(), ids=KERNELS)
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_parity_with_every_kernel(settings, fit_intercept, data):
@@ -219,10 +221,67 @@ def test_far_from_zero_costs_no_digits():
     X, s = rng.standard_normal((150, 3)), rng.integers(0, 2, 150)
     X = np.round(X * 2**20) / 2**20  # so that shifting by a power of two is exact
     y = X[:, 0] + s
-    for model in (ParityKernelRidge(kernel="rbf", gamma=0.5), ParityRidge(), ParityRidge(alpha=0)):
+    for model in (
+        ParityKernelRidge(kernel="rbf", gamma=0.5),
+        ParityKernelRidge(fit_intercept=True, solver="dense"),
+        ParityKernelRidge(fit_intercept=True),
+        ParityRidge(),
+        ParityRidge(solver="dense"),
+        ParityRidge(alpha=0),
+    ):
         near = model.fit(X, y, sensitive_features=s).predict(X)
         far = model.fit(X + 2.0**26, y, sensitive_features=s).predict(X + 2.0**26)
         assert np.allclose(near, far, atol=1e-8)
+        gap = mean_parity_gap(None, far, sensitive_features=s)
+        assert gap <= 1e-10 * y.std(), "the gap of real predictions"
+
+
+def test_large_kernel_values_are_not_hidden():
+    """Centring a kernel matrix forgets its size; predictions and the reported gap do not."""
+    rng = np.random.default_rng(4)
+    X, s = rng.standard_normal((60, 3)) + 300, rng.integers(0, 2, 60)
+    model = ParityKernelRidge(kernel="poly", degree=2, gamma=1.0, fit_intercept=True)
+    with pytest.warns(ParityWarning, match="A gap of"):
+        model.fit(X, X[:, 0] + s, sensitive_features=s)
+    gap = mean_parity_gap(None, model.predict(X), sensitive_features=s)
+    assert 1e-3 * gap <= model.parity_residual_ <= 1e3 * gap
+
+
+def test_a_huge_row_does_not_switch_the_penalty_off():
+    rng = np.random.default_rng(0)
+    X, s = rng.standard_normal((100, 4)), rng.integers(0, 2, 100)
+    y = X[:, 0] + s
+    X[5] *= 1e4
+    settings = {"kernel": "poly", "degree": 2}
+    model = ParityKernelRidge(unfairness=1.0, **settings).fit(X, y, sensitive_features=s)
+    assert model.solver_ == "dense"
+    K = (X @ X.T / 4 + 1) ** 2
+    D = np.sqrt(np.diag(K))  # KernelRidge warns of the unscaled system
+    c = np.linalg.solve((K + np.eye(100)) / np.outer(D, D), y / D) / D
+    assert np.allclose(model.predict(X), K @ c, atol=1e-4)
+
+
+def test_dropped_columns_need_not_be_there_to_predict(data):
+    X, Y, s = data
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(sex=np.array(["F", "M", "D"])[s])
+    model = ParityRidge(sensitive_columns="sex", drop_sensitive=True).fit(frame, Y)
+    assert np.array_equal(model.predict(frame), model.predict(frame[list("abcd")]))
+    model = ParityRidge(sensitive_columns=0, drop_sensitive=True)
+    model.fit(np.column_stack([s, X]), Y)
+    assert np.array_equal(model.predict(np.column_stack([s, X])), model.predict(X))
+    with pytest.raises(ValueError, match="X has 3 features"):
+        model.predict(X[:, :3])
+
+
+def test_sparse_rows_for_a_model_of_dense_rows(data):
+    X, Y, s = data
+    for model in (
+        ParityRidge(),
+        ParityKernelRidge(kernel="rbf"),
+        ParityKernelRidge(fit_intercept=True, solver="dense"),
+    ):
+        model.fit(X, Y, sensitive_features=s)
+        assert np.allclose(model.predict(sparse.csr_array(X)), model.predict(X), atol=1e-12)
 
 
 def test_covariance_parity_is_mean_parity_under_assumption_1(data):

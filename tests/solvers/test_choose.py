@@ -8,12 +8,13 @@ import sys
 import numpy as np
 import pytest
 
-from meanparity import ParityKernelRidge, ParityRidge
+from meanparity import ParityKernelRidge, ParityRidge, ParityWarning
 
 RNG = np.random.default_rng(0)
 TALL, WIDE = RNG.standard_normal((40, 3)), RNG.standard_normal((20, 30))
 
 
+@pytest.mark.filterwarnings("ignore:The kernel matrix is indefinite", "ignore:alpha=1e-300 is")
 @pytest.mark.parametrize(
     ("estimator", "X", "solver", "reason"),
     [
@@ -25,7 +26,7 @@ TALL, WIDE = RNG.standard_normal((40, 3)), RNG.standard_normal((20, 30))
         (ParityKernelRidge(), TALL, "primal", "linear functions"),
         (ParityKernelRidge(kernel="rbf"), TALL, "dense", "alpha > 0 on 40 rows"),
         (ParityKernelRidge(kernel="rbf", alpha=0.0), TALL, "spectral", "least-norm"),
-        (ParityKernelRidge(kernel="rbf", alpha=1e-300), TALL, "spectral", "least-norm"),
+        (ParityKernelRidge(kernel="poly", degree=1, alpha=1e-300), TALL, "spectral", "singular"),
         (ParityKernelRidge(kernel="sigmoid", alpha=0.1), TALL, "spectral", "indefinite"),
     ],
     ids=lambda value: str(value) if not isinstance(value, np.ndarray) else str(value.shape),
@@ -40,6 +41,16 @@ def test_auto(estimator, X, solver, reason):
     assert info.seconds > 0
     assert info.largest_array == 8 * (X.shape[1] if solver == "primal" else len(X)) ** 2
     assert info.residual == model.parity_residual_ <= 1e-10 * y.std()
+
+
+def test_what_the_spectral_solver_warns_of():
+    s = np.arange(40) % 3
+    with pytest.warns(ParityWarning, match="alpha=1e-300 is nothing beside kernel values"):
+        ParityKernelRidge(kernel="poly", degree=1, alpha=1e-300).fit(
+            TALL, TALL[:, 0] + s, sensitive_features=s
+        )
+    with pytest.warns(ParityWarning, match="indefinite: K .* has an eigenvalue of -"):
+        ParityKernelRidge(kernel="sigmoid", alpha=0.1).fit(TALL, TALL[:, 0], sensitive_features=s)
 
 
 def test_a_fit_of_many_blocks():

@@ -1,7 +1,6 @@
 """Estimators with scikit-learn's interface."""
 
-from meanparity.estimators.base import ParityWarning
 from meanparity.estimators.kernel_ridge import ParityKernelRidge
 from meanparity.estimators.ridge import ParityRidge
 
-__all__ = ["ParityKernelRidge", "ParityRidge", "ParityWarning"]
+__all__ = ["ParityKernelRidge", "ParityRidge"]

@@ -14,14 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from meanparity._typing import Features, FloatArray
 from meanparity.constraints import Functionals, resolve_constraint
+from meanparity.exceptions import ParityWarning
 from meanparity.groups import Groups
 from meanparity.path import Basis, CurveSums, Tradeoff, check_unfairness
 from meanparity.solvers import Solution
 from meanparity.sources import Table
-
-
-class ParityWarning(UserWarning):
-    """The fit is not what was probably hoped for: a gap is left, or nothing but a constant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,17 +65,19 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         y: Any,
         sensitive_features: Any,
         solve: Callable[[Problem], tuple[Solution, Basis]],
-    ) -> None:
+    ) -> Problem:
         """Check the input, solve, and store what all estimators have in common."""
         unfairness = check_unfairness(self.unfairness)
         problem, single_output = self._problem(X, y, sensitive_features)
-        solution, functions = solve(problem)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused by name below
+            solution, functions = solve(problem)
+        _refuse_overflow(solution)
 
         fair, free = solution.fair.fitted, solution.free.fitted
         fitted = (1 - unfairness) * fair + unfairness * free
         gaps = problem.functionals.gaps(fitted) - unfairness * problem.functionals.gaps(free)
         self.parity_residual_ = float(np.abs(gaps).max())
-        _warn_of_gap(self.parity_residual_, problem.Y)
+        _warn_of_gap(np.abs(gaps).max(axis=0), problem.Y)
         _warn_of_constants(fair, free, problem.functionals)
 
         means = problem.groups.means(fitted)
@@ -97,6 +96,7 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         )
         self._function = self.tradeoff_.at(unfairness)
         self._table, self._functions = problem.table, functions
+        return problem
 
     def predict(self, X: Any) -> FloatArray:
         """Predictions for the rows of X.
@@ -121,6 +121,14 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
             raise ValueError(
                 f"This {name} estimator requires y to be passed, but the target y is None."
             )
+        for flag in ("fit_intercept", "drop_sensitive"):
+            if not isinstance(getattr(self, flag), bool | np.bool_):
+                raise ValueError(f"{flag}={getattr(self, flag)!r}. Pass True or False.")
+        if self.drop_sensitive and self.sensitive_columns is None:
+            raise ValueError(
+                "drop_sensitive=True takes sensitive_columns out of the features, but "
+                "sensitive_columns is None. Name the columns."
+            )
         table = Table.like(X, self.sensitive_columns, bool(self.drop_sensitive))
         features = self._read(table, X, reset=True)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=name)
@@ -138,7 +146,7 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
             features = table.features(X, estimator=name, min_rows=2)
             validate_data(self, X, skip_check_array=True)
             return features
-        if hasattr(X, "columns"):  # scikit-learn says which names are wrong
+        if hasattr(X, "columns") and not self.drop_sensitive:  # it says which names are wrong
             validate_data(self, X, reset=False, skip_check_array=True)
         return table.features(X, estimator=name)
 
@@ -149,7 +157,7 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
                 f"Both sensitive_features and sensitive_columns={self.sensitive_columns!r} say "
                 "what is sensitive. Pass one of them."
             )
-        if _are_names(sensitive_features, table.names):
+        if _are_names(sensitive_features, table.names, n_rows):
             raise ValueError(
                 f"sensitive_features={sensitive_features!r} names columns of X. Pass the columns "
                 f"themselves, or {type(self).__name__}(sensitive_columns={sensitive_features!r})."
@@ -170,20 +178,29 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         return tags
 
 
-def _are_names(values: Any, names: tuple[str, ...] | None) -> bool:
+def _are_names(values: Any, names: tuple[str, ...] | None, n_rows: int) -> bool:
     """Whether a list holds names of columns instead of a column."""
-    return isinstance(values, list | tuple) and all(
-        isinstance(value, str) and value in (names or ()) for value in values
-    )
+    if not isinstance(values, list | tuple) or len(values) in (0, n_rows):
+        return False
+    return all(isinstance(value, str) and value in (names or ()) for value in values)
+
+
+def _refuse_overflow(solution: Solution) -> None:
+    numbers = (solution.info.residual, solution.fair.objective, solution.free.objective)
+    if not all(np.isfinite(value).all() for value in numbers):
+        raise ValueError(
+            "The fit overflows: squares of the numbers in X or y are too large or too small for "
+            "floating point. Scale the features and the target."
+        )
 
 
 def _check_alpha(alpha: Any, n_outputs: int) -> FloatArray:
     """The penalty of each output: (m,)."""
     try:
         values = np.asarray(alpha, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         values = np.array(np.nan)
-    if isinstance(alpha, bool) or not np.isfinite(values).all():
+    if isinstance(alpha, bool | str) or not np.isfinite(values).all():
         raise ValueError(f"alpha={alpha!r} is not a finite number. Pass 0 or more.")
     if (values < 0).any():
         raise ValueError(f"alpha={alpha!r} is negative. Pass 0 (no penalty) or more.")
@@ -195,13 +212,13 @@ def _check_alpha(alpha: Any, n_outputs: int) -> FloatArray:
     return np.broadcast_to(values, n_outputs).copy()
 
 
-def _warn_of_gap(residual: float, Y: FloatArray) -> None:
-    scale = float(Y.std(axis=0).max())
-    if residual > 1e-8 * scale > 0:
+def _warn_of_gap(gaps: FloatArray, Y: FloatArray) -> None:
+    share = gaps / np.where(Y.std(axis=0) > 0, Y.std(axis=0), np.inf)
+    if share.max() > 1e-10:
         warnings.warn(
-            f"A gap of {residual:.2g} is left on the training rows ({residual / scale:.1g} "
-            "standard deviations of y): alpha is so small that rounding shows. Raise alpha, or "
-            "scale the features.",
+            f"A gap of {share.max():.1g} standard deviations of y is left on the training rows: "
+            "alpha is so small beside the kernel values that rounding shows. Raise alpha, or scale "
+            "the features.",
             ParityWarning,
             stacklevel=4,
         )

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from meanparity._typing import Features
 from meanparity.constraints import Constraint
 from meanparity.estimators.base import ParityRegressor, Problem
-from meanparity.estimators.ridge import LinearFunctions
-from meanparity.kernels import AbstractKernel, Kernel, resolve_kernel
-from meanparity.linalg import row_blocks
+from meanparity.estimators.ridge import LinearFunctions, centre_of
+from meanparity.kernels import AbstractKernel, Kernel, ShiftedKernel, resolve_kernel
 from meanparity.path import Basis
 from meanparity.solvers import Solution, solve
 
@@ -137,29 +135,26 @@ class ParityKernelRidge(ParityRegressor):
             One or several sensitive columns; every combination of values that occurs is a group.
             Required unless `sensitive_columns` names columns of X.
         """
+        problem = self._fit(X, y, sensitive_features, self._solve)
         for left_over in {"coef_", "dual_coef_", "X_fit_"} & set(vars(self)):
             delattr(self, left_over)
-        self._fit(X, y, sensitive_features, self._solve)
         coef, intercept = self._function.coef, self._function.intercept
         single = self._function.single_output
-        self.intercept_ = float(intercept[0]) if single else intercept
-        if self.solver_ == "primal":
+        if isinstance(self._functions, LinearFunctions):
+            intercept = intercept - self._functions.origin @ coef
             self.coef_ = coef[:, 0] if single else coef.T
         else:
             self.dual_coef_ = coef[:, 0] if single else coef
+            if not self._precomputed:
+                self.X_fit_ = problem.X
+        self.intercept_ = float(intercept[0]) if single else intercept
         return self
 
     def _solve(self, problem: Problem) -> tuple[Solution, Basis]:
-        kernel = resolve_kernel(
-            self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            params=self.kernel_params,
-        )
-        X = problem.X
-        if self._precomputed:
-            _check_gram(X)
+        kernel = self._kernel()
+        is_linear = isinstance(kernel, Kernel) and kernel.is_linear
+        origin = centre_of(problem.X, bool(self.fit_intercept and is_linear))
+        X = problem.X - origin if origin.any() else problem.X
         bound = kernel.bind(X, problem.table.feature_names)
         solution = solve(
             X,
@@ -167,37 +162,34 @@ class ParityKernelRidge(ParityRegressor):
             problem.functionals,
             problem.alpha,
             kernel=bound,
-            is_linear=isinstance(kernel, Kernel) and kernel.is_linear,
+            is_linear=is_linear,
             fit_intercept=bool(self.fit_intercept),
             solver=self.solver,
         )
         if solution.info.solver == "primal":
-            return solution, LinearFunctions()
-        if not self._precomputed:
-            self.X_fit_ = X
-        return solution, bound
+            return solution, LinearFunctions(origin)
+        return solution, ShiftedKernel(bound, origin) if origin.any() else bound
+
+    def _kernel(self) -> AbstractKernel:
+        if isinstance(self.kernel, AbstractKernel) and self.gamma is not None:
+            raise ValueError(
+                f"gamma={self.gamma!r} is for named kernels, but kernel is {self.kernel!r}. Pass "
+                "gamma to the kernel itself."
+            )
+        return resolve_kernel(
+            self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            params=self.kernel_params,
+        )
 
     @property
     def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+        name = self.kernel.kernel if isinstance(self.kernel, Kernel) else self.kernel
+        return isinstance(name, str) and name == "precomputed"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
         return tags
-
-
-def _check_gram(K: Features) -> None:
-    """Refuse a precomputed kernel matrix that cannot be one."""
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(
-            f"kernel='precomputed' needs the square kernel matrix of the training rows in fit, but "
-            f"X has shape {K.shape}. Pass κ(X, X), and κ(X_new, X) to predict."
-        )
-    for rows in row_blocks(K.shape[0], 256):  # a few rows at a time: K may fill half the memory
-        difference = abs(K[rows] - K[:, rows].T).max()
-        if difference > 1e-8 * abs(K[rows]).max():
-            raise ValueError(
-                f"kernel='precomputed' needs a symmetric matrix, but entries differ from their "
-                f"mirror image by up to {difference:.3g}. Pass (K + K.T) / 2 if that is rounding."
-            )

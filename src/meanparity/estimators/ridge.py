@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from meanparity.constraints import Constraint
 from meanparity.estimators.base import ParityRegressor, Problem
 from meanparity.kernels import Kernel
 from meanparity.path import Basis
-from meanparity.solvers import Fit, Solution, solve
+from meanparity.solvers import Solution, solve
 
 
 class ParityRidge(ParityRegressor):
@@ -120,15 +120,14 @@ class ParityRidge(ParityRegressor):
         self._fit(X, y, sensitive_features, self._solve)
         coef, intercept = self._function.coef, self._function.intercept
         single = self._function.single_output
+        intercept = intercept - self._origin @ coef
         self.coef_ = coef[:, 0] if single else coef.T
         self.intercept_ = float(intercept[0]) if single else intercept
         return self
 
     def _solve(self, problem: Problem) -> tuple[Solution, Basis]:
-        X, centre = problem.X, np.zeros(problem.X.shape[1])
-        if self.fit_intercept and not sparse.issparse(X):
-            centre = X.mean(axis=0)
-            X = X - centre  # far from zero, products of rows would lose digits
+        origin = self._origin = centre_of(problem.X, self.fit_intercept)
+        X = problem.X - origin if origin.any() else problem.X
         solution = solve(
             X,
             problem.Y,
@@ -139,20 +138,38 @@ class ParityRidge(ParityRegressor):
             fit_intercept=bool(self.fit_intercept),
             solver=self.solver,
         )
-        by_row = solution.info.solver != "primal"
+        if solution.info.solver != "primal":
+            solution = replace(
+                solution,
+                fair=replace(solution.fair, coef=X.T @ solution.fair.coef),
+                free=replace(solution.free, coef=X.T @ solution.free.coef),
+            )
+        return solution, LinearFunctions(origin)
 
-        def on_columns(fit: Fit) -> Fit:
-            coef = X.T @ fit.coef if by_row else fit.coef
-            return replace(fit, coef=coef, intercept=fit.intercept - centre @ coef)
 
-        solution = replace(solution, fair=on_columns(solution.fair), free=on_columns(solution.free))
-        return solution, LinearFunctions()
-
-
+@dataclass(frozen=True, eq=False)
 class LinearFunctions:
-    """Linear functions of the features."""
+    """Linear functions of the features less an origin, (d,).
+
+    With an intercept the origin does not matter, and the middle of the training rows costs no
+    digits when they lie far from zero.
+    """
+
+    origin: FloatArray
 
     def evaluate(self, X: Features, coef: FloatArray) -> FloatArray:
-        """``X @ coef`` for coef of shape (d, m)."""
-        values: FloatArray = X @ coef
+        """``(X − origin) @ coef`` for coef of shape (d, m)."""
+        values: FloatArray
+        if sparse.issparse(X) or not self.origin.any():
+            values = X @ coef - self.origin @ coef
+        else:
+            values = (X - self.origin) @ coef
         return values
+
+
+def centre_of(X: Features, fit_intercept: bool) -> FloatArray:
+    """The mean of dense rows if there is an intercept, else zeros: (d,)."""
+    if fit_intercept and not sparse.issparse(X):
+        mean: FloatArray = X.mean(axis=0)
+        return mean
+    return np.zeros(X.shape[1])

@@ -1,6 +1,6 @@
 """Factorisations that survive: blocked, in place, checked against free memory before they start."""
 
-from meanparity.linalg.blas import NotPositiveDefiniteError, multiply
+from meanparity.linalg.blas import multiply
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.small import pivoted_cholesky, symmetric_basis
 from meanparity.linalg.symmetric import (
@@ -10,7 +10,6 @@ from meanparity.linalg.symmetric import (
 )
 
 __all__ = [
-    "NotPositiveDefiniteError",
     "SymmetricFactor",
     "SymmetricMatrix",
     "multiply",

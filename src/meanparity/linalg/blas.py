@@ -20,10 +20,7 @@ import numpy as np
 from scipy.linalg import cython_blas, cython_lapack
 
 from meanparity._typing import FloatArray
-
-
-class NotPositiveDefiniteError(np.linalg.LinAlgError):
-    """A matrix that should be positive definite is not, or not in floating point."""
+from meanparity.exceptions import NotPositiveDefiniteError
 
 
 def _routine(module: Any, name: str) -> tuple[Any, Any]:
@@ -87,6 +84,8 @@ def multiply(
     A is (m, k), B is (k, n), out is (m, n) and row-major.
     """
     (m, k), n = A.shape, B.shape[1]
+    if B.shape[0] != k or out.shape != (m, n) or not out.flags.writeable:
+        raise ValueError(f"cannot write {A.shape} @ {B.shape} to {out.shape}, {out.flags}")
     if not (m and k and n):
         out[...] = out if add else 0.0
         return out

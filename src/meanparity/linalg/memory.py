@@ -6,26 +6,29 @@ from pathlib import Path
 
 import psutil
 
-# (limit, usage) of the control group that a container or a batch scheduler puts around a process
-_CGROUP_FILES = (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-    (
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-    ),
+# Limit, usage and statistics of the control group that a container or a batch scheduler puts
+# around a process
+_CGROUPS = (
+    ("/sys/fs/cgroup", "memory.max", "memory.current"),
+    ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
 )
 
 
 def available_bytes() -> int:
     """Bytes that can be allocated now: the machine's free memory, or the container's if less."""
     free = int(psutil.virtual_memory().available)
-    for limit_file, usage_file in _CGROUP_FILES:
+    for folder, limit_file, usage_file in _CGROUPS:
         try:
-            limit, usage = Path(limit_file).read_text(), Path(usage_file).read_text()
+            limit = Path(folder, limit_file).read_text().strip()
+            usage = int(Path(folder, usage_file).read_text())
+            statistics = Path(folder, "memory.stat").read_text().split()
         except OSError:
             continue
-        if limit.strip() != "max":
-            free = min(free, max(int(limit) - int(usage), 0))
+        if limit != "max":
+            # pages of files that can be dropped count as used
+            cached = dict(zip(statistics[::2], statistics[1::2], strict=False))
+            usage -= int(cached.get("inactive_file", 0))
+            free = min(free, max(int(limit) - usage, 0))
     return free
 
 

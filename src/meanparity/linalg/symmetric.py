@@ -16,6 +16,7 @@ import numpy as np
 import scipy.linalg
 
 from meanparity._typing import FloatArray
+from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.linalg import blas
 from meanparity.linalg.memory import require_memory
 
@@ -67,9 +68,9 @@ class SymmetricMatrix:
     diagonal: FloatArray
 
     @staticmethod
-    def allocate(n: int, *, advice: str, copies: int = 1) -> FloatArray:
-        """Room for an n × n matrix, refused when `copies` of it do not fit into free memory."""
-        require_memory(8 * n * n * copies, what=f"The kernel matrix of {n:,} rows", advice=advice)
+    def allocate(n: int, *, advice: str) -> FloatArray:
+        """Room for an n × n matrix, refused when it does not fit into free memory."""
+        require_memory(8 * n * n, what=f"The kernel matrix of {n:,} rows", advice=advice)
         return np.empty((n, n))
 
     @classmethod
@@ -93,11 +94,6 @@ class SymmetricMatrix:
                 blas.multiply(right.T, Z[rows], product[rows.stop :], add=True)
         return product
 
-    @property
-    def rounding(self) -> float:
-        """What rounding does to the eigenvalues: n·eps times the largest diagonal entry."""
-        return float(len(self) * np.finfo(float).eps * np.abs(self.diagonal).max())
-
     def centre(self) -> tuple[SymmetricMatrix, FloatArray]:
         """``H K H`` with ``H = I − 11ᵀ/n``, in place, and the row means of K, (n,)."""
         row_means = self.times(np.ones((len(self), 1)))[:, 0] / len(self)
@@ -113,9 +109,10 @@ class SymmetricMatrix:
         Raises
         ------
         NotPositiveDefiniteError
-            When the shifted matrix is not positive definite to working precision.
+            When the shifted matrix is not positive definite to working precision: a pivot is
+            not positive, or nothing but rounding of the diagonal entry that it started from.
         """
-        A, n, told = self.array, len(self), time.monotonic()
+        A, n, told, eps = self.array, len(self), time.monotonic(), np.finfo(float).eps
         for rows in row_blocks(n, _block_size(n)):
             below, done = slice(rows.stop, n), slice(0, rows.start)
             self._mirror(rows)
@@ -124,6 +121,9 @@ class SymmetricMatrix:
                 blas.subtract_gram(A[rows, rows], A[rows, done])
                 blas.multiply(A[below, done], A[rows, done].T, A[below, rows], scale=-1.0, add=True)
             blas.cholesky_lower(A[rows, rows])
+            pivots = np.einsum("ii->i", A[rows, rows]) ** 2
+            if not np.all(pivots > n * eps * np.abs(self.diagonal[rows] + shift)):
+                raise NotPositiveDefiniteError(f"a pivot in rows {rows} is nothing but rounding")
             blas.divide_right(A[below, rows], A[rows, rows])
             if time.monotonic() - told > 5:
                 told = time.monotonic()
@@ -138,18 +138,27 @@ class SymmetricMatrix:
             what=f"The eigendecomposition of {n:,} rows",
             advice="Pass alpha > 0: a positive definite matrix needs no eigendecomposition.",
         )
+        self.require_finite()
         full = np.triu(self.array, 1)
         full += full.T
         np.einsum("ii->i", full)[:] = self.diagonal + shift
-        if not np.isfinite(full).all():
-            raise ValueError(
-                "The kernel matrix has infinite or undefined values. Scale the features, for "
-                "instance with StandardScaler, or choose another kernel."
-            )
         values, vectors = scipy.linalg.eigh(
             full, overwrite_a=True, check_finite=False, driver="evd"
         )
         return Eigen(values, vectors, cut=n * np.finfo(float).eps)
+
+    def require_finite(self) -> None:
+        """Raise `ValueError` when an entry is infinite or not a number."""
+        for rows in row_blocks(len(self), _TILE):
+            if not np.isfinite(np.triu(self.array[rows, rows.start :], 1)).all():
+                break
+        else:
+            if np.isfinite(self.diagonal).all():
+                return
+        raise ValueError(
+            "The kernel matrix has infinite or undefined values. Scale the features, for "
+            "instance with StandardScaler, or choose another kernel."
+        )
 
     def _mirror(self, rows: slice) -> None:
         """Copy rows of the matrix, right of the diagonal, to the columns below it."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from meanparity._typing import Features, FloatArray
 from meanparity.constraints import Functionals
+from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.kernels import BoundKernel, gram
-from meanparity.linalg import NotPositiveDefiniteError
 from meanparity.solvers.dense import solve_dense
 from meanparity.solvers.primal import solve_primal
 from meanparity.solvers.solution import Info, Pieces, Solution, solve_each
@@ -103,22 +104,49 @@ def _kernel(
     if fit_intercept:
         K, row_means = K.centre()
 
-    if solver == "dense" or (solver == "auto" and alpha.min() > K.rounding):
+    if solver == "dense" or (solver == "auto" and alpha.min() > 0):
         try:
             pieces = solve_each(
                 alpha, Y, lambda penalty, y: solve_dense(K, y, functionals, penalty, row_means)
             )
+            pieces = _as_predicted(pieces, kernel, X, Y, row_means)
             return "dense", f"alpha > 0 on {len(K)} rows: one Cholesky factorisation", pieces
         except NotPositiveDefiniteError as error:
+            K.require_finite()
             if solver == "dense":
                 raise NotPositiveDefiniteError(
                     f"solver='dense' cannot factor K + alpha·I with alpha={alpha.min():g}: the "
                     "matrix is singular or indefinite. Pass a larger alpha, or solver='spectral'."
                 ) from error
-            reason = "the kernel matrix is indefinite"
+            reason = "K + alpha·I is singular or indefinite"
     else:
-        reason = "alpha is zero, or zero beside the kernel values' rounding: least-norm solution"
+        reason = "alpha is zero: least-norm solution"
     pieces = solve_each(
         alpha, Y, lambda penalty, y: solve_spectral(K, y, functionals, penalty, row_means)
     )
-    return "spectral", reason, pieces
+    return "spectral", reason, _as_predicted(pieces, kernel, X, Y, row_means)
+
+
+def _as_predicted(
+    pieces: Pieces,
+    kernel: BoundKernel,
+    X: Features,
+    Y: FloatArray,
+    row_means: FloatArray | None,
+) -> Pieces:
+    """Fitted values as the kernel itself gives them, not its centred matrix.
+
+    The centred matrix forgets what a kernel with large values does to the rounding of real
+    predictions; without an intercept the matrix is the kernel, and nothing is to be done.
+    """
+    if row_means is None:
+        return pieces
+    fair, free, multipliers = pieces
+    values = kernel.evaluate(X, np.hstack([fair.coef, free.coef]))
+    values += np.concatenate([fair.intercept, free.intercept])
+    m = Y.shape[1]
+    return (
+        replace(fair, fitted=values[:, :m]),
+        replace(free, fitted=values[:, m:]),
+        multipliers,
+    )

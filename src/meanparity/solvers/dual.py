@@ -15,7 +15,7 @@ import numpy as np
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import Functionals
-from meanparity.linalg import SymmetricFactor, SymmetricMatrix, symmetric_basis
+from meanparity.linalg import SymmetricFactor, SymmetricMatrix, require_memory, symmetric_basis
 from meanparity.solvers.solution import Fit, Pieces
 
 
@@ -50,6 +50,11 @@ def solve_dual(
     """
     m = Y.shape[1]
     centre = np.zeros(m) if row_means is None else Y.mean(axis=0)
+    require_memory(
+        6 * 8 * len(K) * len(functionals),
+        what=f"A constraint of {len(functionals):,} conditions on {len(K):,} rows",
+        advice="Use fewer groups.",
+    )
 
     # B with BᵀKB = I: the functionals that the space can see at all (of an indefinite kernel,
     # BᵀKB has entries −1 as well)
@@ -60,14 +65,10 @@ def solve_dual(
     W, signs = symmetric_basis(E, rounding)
     B, KB, target = C @ W, KC @ W, (W.T @ functionals.targets)[:, None]
 
-    # Up to the projection below, which removes B, A⁻¹B is −A⁻¹(KB)/λ: KB has no part that the
-    # kernel does not see, which A⁻¹ would blow up by 1/λ
-    penalised = alpha > K.rounding
-    Z = factor.solve(np.hstack([Y - centre, KB if penalised else B]))
+    Z = factor.solve(np.hstack([Y - centre, B]))
     free, Z_B = Z[:, :m], Z[:, m:]
-    G = B.T @ Z_B if penalised else KB.T @ Z_B
-    reduced = np.linalg.lstsq(G, KB.T @ free - target, rcond=None)[0]
-    fair = free + Z_B @ reduced / (alpha if penalised else -1.0)
+    reduced = np.linalg.lstsq(KB.T @ Z_B, KB.T @ free - target, rcond=None)[0]
+    fair = free - Z_B @ reduced
     for _ in range(2):  # the second time takes away what rounding left of the first
         fair -= (B * signs) @ (KB.T @ fair - target)
     multipliers = W @ reduced

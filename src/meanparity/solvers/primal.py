@@ -10,16 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, onenormest
 
 from meanparity._typing import Features, FloatArray
 from meanparity.constraints import Functionals
+from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.groups import group_sums
-from meanparity.linalg import require_memory, row_blocks
+from meanparity.linalg import SymmetricFactor, SymmetricMatrix, require_memory, row_blocks
 from meanparity.solvers.solution import Fit, Pieces
 
-_CONDITION = 1e-6  # reciprocal condition of G below which the normal equations lose too many digits
+_CONDITION = 1e6  # condition of G from which on the normal equations lose too many digits
+_ADVICE = "Use fewer columns, or ParityKernelRidge, whose cost grows with the rows instead."
 
 
 def solve_primal(
@@ -49,8 +51,14 @@ def solve_primal(
     -------
     fair, free, multipliers
     """
+    d = X.shape[1]
+    require_memory(
+        3 * 8 * d * min(d, X.shape[0]), what=f"Solving for {d:,} columns", advice=_ADVICE
+    )
     rows = _CentredRows.of(X, Y, fit_intercept)
     M, size = rows.functional_moments(functionals)
+    if not np.isfinite(size):
+        raise ValueError("The squares of X are infinite. Scale the features.")
     left, sizes, right = np.linalg.svd(M, full_matrices=False)
     keep = sizes > 10 * np.finfo(float).eps * size
     Q = left[:, keep]  # directions of θ that the functionals see
@@ -80,18 +88,29 @@ def _normal(
     rows: _CentredRows, Q: FloatArray, target: FloatArray, alpha: float
 ) -> tuple[FloatArray, FloatArray] | None:
     """Both solutions from the normal equations, or None if those are ill conditioned."""
-    d, m = len(rows.x_mean), len(rows.y_mean)
-    require_memory(2 * 8 * d * d, what=f"The matrix XᵀX of {d:,} columns", advice=_ADVICE)
+    m = len(rows.y_mean)
     G, XY = rows.gram()
     norm = np.abs(G).sum(axis=0).max() + alpha
-    np.einsum("ii->i", G)[:] += alpha
-    L, failed = scipy.linalg.lapack.dpotrf(G.T, lower=1, overwrite_a=1, clean=0)
-    if failed or scipy.linalg.lapack.dpocon(L, norm, uplo="L")[0] < _CONDITION:
+    try:
+        factor = SymmetricMatrix.from_upper(G).cholesky(alpha)
+    except NotPositiveDefiniteError:
         return None
-    Z = scipy.linalg.lapack.dpotrs(L, np.hstack([XY, Q]), lower=1)[0]
+    if norm * _inverse_norm(factor, len(G)) > _CONDITION:
+        return None
+    Z = factor.solve(np.hstack([XY, Q]))
     free, Z_Q = Z[:, :m], Z[:, m:]
     fair = free - Z_Q @ np.linalg.solve(Q.T @ Z_Q, Q.T @ free - target)
     return fair, free
+
+
+def _inverse_norm(factor: SymmetricFactor, d: int) -> float:
+    """An estimate of the 1-norm of the inverse, from a few solves."""
+
+    def solve(rhs: FloatArray) -> FloatArray:
+        return factor.solve(rhs.reshape(d, -1)).reshape(rhs.shape)
+
+    inverse = LinearOperator((d, d), matvec=solve, rmatvec=solve, matmat=solve, dtype=float)
+    return float(onenormest(inverse))
 
 
 def _orthogonal(
@@ -114,9 +133,6 @@ def _ridge(R: FloatArray, Y: FloatArray, alpha: float, cut: float) -> FloatArray
     return theta
 
 
-_ADVICE = "Use fewer columns, or ParityKernelRidge, whose cost grows with the rows instead."
-
-
 @dataclass(frozen=True, eq=False)
 class _CentredRows:
     """X and Y less their means, read a block of rows at a time."""
@@ -134,7 +150,7 @@ class _CentredRows:
 
     def _blocks(self) -> list[slice]:
         d = max(self.X.shape[1], 1)
-        return list(row_blocks(self.X.shape[0], max(2**21 // d, 2 * d, 256)))
+        return list(row_blocks(self.X.shape[0], max(2**21 // d, 256)))
 
     def _read(self, block: slice) -> FloatArray:
         X = self.X[block]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import Functionals
+from meanparity.exceptions import ParityWarning
 from meanparity.linalg import SymmetricMatrix
 from meanparity.solvers.dual import solve_dual
 from meanparity.solvers.solution import Pieces
+
+_UNPENALISED_CUT = 1e-7
 
 
 def solve_spectral(
@@ -23,20 +27,25 @@ def solve_spectral(
     """The solution of least norm, with the pseudo-inverse of ``K + λI``; see `solve_dual`.
 
     Without a penalty, small eigenvalues are divided by, and every digit that costs is a digit of
-    parity. Those below ``√eps`` of the largest are therefore taken for zero, and more of them
-    while rounding still shows in the gaps.
+    parity: those below `_UNPENALISED_CUT` of the largest are taken for zero.
     """
     factor = K.eigen(alpha)
-    if alpha > K.rounding:
-        return solve_dual(K, factor, Y, functionals, alpha, row_means)
-    cut = float(np.sqrt(np.finfo(float).eps))
-    while True:
-        pieces = solve_dual(K, replace(factor, cut=cut), Y, functionals, alpha, row_means)
-        gap = np.abs(functionals.gaps(pieces[0].fitted)).max()
-        if gap <= _ENOUGH * Y.std(axis=0).max() or cut > _LAST_CUT:
-            return pieces
-        cut *= 10
+    low, high = factor.values.min(), np.abs(factor.values).max()
+    if low < -1e-8 * high:
+        _warn(
+            f"The kernel matrix is indefinite: K + alpha·I has an eigenvalue of {low:.3g}. Parity "
+            "holds, but the solution is a stationary point and no minimum, and may be far off. "
+            "Raise alpha, or choose another kernel."
+        )
+    elif 0 < alpha < factor.cut * high:
+        _warn(
+            f"alpha={alpha:g} is nothing beside kernel values whose largest eigenvalue is "
+            f"{high:.3g}: rounding decides the solution. Raise alpha, or scale the features."
+        )
+    if alpha == 0:
+        factor = replace(factor, cut=_UNPENALISED_CUT)
+    return solve_dual(K, factor, Y, functionals, alpha, row_means)
 
 
-_ENOUGH = 8e-11  # gap in standard deviations of y
-_LAST_CUT = 1e-4
+def _warn(message: str) -> None:
+    warnings.warn(message, ParityWarning, stacklevel=2)
