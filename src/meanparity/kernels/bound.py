@@ -1,21 +1,19 @@
-"""Kernels: names, functions, scikit-learn's objects, their sums and products, to Gram blocks.
+"""Kernels bound to points: blocks ``κ(rows, points)``, written to memory that the caller owns.
 
-A `Kernel` is a frozen specification. Bound to points (the training rows) it evaluates blocks
-``κ(rows, points)`` into memory that the caller owns. The usual kernels are one matrix product per
-block and elementwise functions in place; the others go through scikit-learn.
+The usual kernels are one matrix product per block and elementwise functions in place; the others
+go through scikit-learn.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from numbers import Integral, Real
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
+from sklearn.metrics.pairwise import pairwise_kernels
 
 from meanparity._typing import Features, FloatArray
 from meanparity.linalg import SymmetricMatrix, multiply, row_blocks
@@ -46,165 +44,6 @@ class BoundKernel(ABC):
         return values
 
 
-class AbstractKernel(ABC):
-    """What can be bound to points, added and multiplied."""
-
-    @abstractmethod
-    def bind(self, X: Features, names: Sequence[str] | None = None) -> BoundKernel:
-        """The kernel on the rows of X, (n, d), whose columns may have names."""
-
-    def __add__(self, other: Any) -> KernelSum:
-        return KernelSum((self, resolve_kernel(other)))
-
-    def __radd__(self, other: Any) -> KernelSum:
-        return KernelSum((resolve_kernel(other), self))
-
-    def __mul__(self, other: Any) -> KernelProduct:
-        return KernelProduct((self, resolve_kernel(other)))
-
-    def __rmul__(self, other: Any) -> KernelProduct:
-        return KernelProduct((resolve_kernel(other), self))
-
-
-@dataclass(frozen=True)
-class Kernel(AbstractKernel):
-    """One kernel, on all columns or some.
-
-    Parameters
-    ----------
-    kernel : str, callable or sklearn.gaussian_process kernel
-        A name that scikit-learn's ``pairwise_kernels`` knows, a function of two rows that returns
-        a number, a kernel object, or "precomputed".
-    gamma, degree, coef0 : float, float, float
-        Parameters of the named kernels; ``gamma=None`` is the kernel's own default.
-    params : mapping, optional
-        Keyword arguments of a callable kernel.
-    columns : sequence of int or str, optional
-        Positions or names of the columns it looks at; all of them by default.
-
-    Examples
-    --------
-    The paper's ``κ_XS = κ_X + κ_S``, with the sensitive attribute in the last column:
-
-    >>> kernel = Kernel("rbf", gamma=0.1, columns=[0, 1]) + Kernel("linear", columns=[2])
-    >>> X = np.array([[0.0, 0.0, 2.0], [0.0, 0.0, 3.0]])
-    >>> kernel.bind(X).block(X)
-    array([[ 5.,  7.],
-           [ 7., 10.]])
-    """
-
-    kernel: str | Callable[..., Any] = "linear"
-    gamma: float | None = None
-    degree: float = 3
-    coef0: float = 1
-    params: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    columns: tuple[int | str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        if isinstance(self.kernel, str) and self.kernel not in KERNEL_NAMES:
-            raise ValueError(
-                f"kernel={self.kernel!r} is not known. Pass one of {', '.join(KERNEL_NAMES)}, "
-                "a function of two rows, or a sklearn.gaussian_process kernel."
-            )
-        if not isinstance(self.kernel, str) and not callable(self.kernel):
-            raise TypeError(
-                f"kernel={self.kernel!r} is neither a name nor callable. "
-                f"Pass one of {', '.join(KERNEL_NAMES)}, a function of two rows, or a "
-                "sklearn.gaussian_process kernel."
-            )
-        if self.columns is not None:
-            columns = tuple(np.atleast_1d(np.array(self.columns, dtype=object)))
-            object.__setattr__(self, "columns", columns)
-            if not self.columns or self.kernel == "precomputed":
-                raise ValueError(
-                    f"columns={columns!r} with kernel={self.kernel!r} leaves no columns to look "
-                    "at. Name at least one, of a kernel that looks at features."
-                )
-        for name, least in (("gamma", 0.0), ("degree", 0.0), ("coef0", -np.finfo(float).max)):
-            value: Any = getattr(self, name)
-            if name == "gamma" and value is None:
-                continue
-            if not isinstance(value, Real) or not least <= float(value) < np.inf:
-                raise ValueError(
-                    f"{name}={value!r} is not a finite number"
-                    + (" of 0 or more. Pass one." if least == 0 else ". Pass one.")
-                )
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether this is the inner product of whole rows."""
-        return self.kernel == "linear" and self.columns is None
-
-    def bind(self, X: Features, names: Sequence[str] | None = None) -> BoundKernel:
-        """The kernel on the rows of X, (n, d)."""
-        if self.columns is not None:
-            positions = _positions(self.columns, X.shape[1], names)
-            whole = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.params)
-            return _OnColumns(whole.bind(X[:, positions]), positions)
-        if self.kernel == "precomputed":
-            _check_gram(X)
-            return _Precomputed()
-        gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
-        if self.kernel == "linear":
-            return _Product(_same, _same(X), _keep)
-        if self.kernel == "rbf":
-            return _bind_rbf(X, gamma)
-        if self.kernel in ("poly", "polynomial"):
-            return _Product(_Affine(gamma, self.coef0), _with_ones(X), _Power(self.degree))
-        if self.kernel == "sigmoid":
-            return _Product(_Affine(gamma, self.coef0), _with_ones(X), _tanh)
-        pairwise = _Pairwise(self.kernel, self._sklearn_params(), X)
-        if callable(self.kernel):
-            _check_function(pairwise.block(X[:8], slice(0, 8)), self.kernel)
-        return pairwise
-
-    def _sklearn_params(self) -> dict[str, Any]:
-        if callable(self.kernel):
-            return dict(self.params)
-        takes = KERNEL_PARAMS[self.kernel]
-        named = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        return {name: value for name, value in named.items() if name in takes and value is not None}
-
-
-KERNEL_NAMES = (*sorted(KERNEL_PARAMS), "precomputed")
-
-
-@dataclass(frozen=True)
-class KernelSum(AbstractKernel):
-    """The sum of kernels."""
-
-    parts: tuple[AbstractKernel, ...]
-
-    def bind(self, X: Features, names: Sequence[str] | None = None) -> BoundKernel:
-        """The sum on the rows of X."""
-        return _Combined(tuple(part.bind(X, names) for part in self.parts), np.add)
-
-
-@dataclass(frozen=True)
-class KernelProduct(AbstractKernel):
-    """The product of kernels."""
-
-    parts: tuple[AbstractKernel, ...]
-
-    def bind(self, X: Features, names: Sequence[str] | None = None) -> BoundKernel:
-        """The product on the rows of X."""
-        return _Combined(tuple(part.bind(X, names) for part in self.parts), np.multiply)
-
-
-def resolve_kernel(
-    kernel: Any,
-    *,
-    gamma: float | None = None,
-    degree: float = 3,
-    coef0: float = 1,
-    params: Mapping[str, Any] | None = None,
-) -> AbstractKernel:
-    """A kernel specification from a name, a function, an object of scikit-learn, or itself."""
-    if isinstance(kernel, AbstractKernel):
-        return kernel
-    return Kernel(kernel, gamma=gamma, degree=degree, coef0=coef0, params=params or {})
-
-
 def gram(kernel: BoundKernel, X: Features, *, advice: str) -> SymmetricMatrix:
     """The Gram matrix of the kernel's own points X, upper triangle only, in one array.
 
@@ -222,7 +61,7 @@ def gram(kernel: BoundKernel, X: Features, *, advice: str) -> SymmetricMatrix:
 
 
 @dataclass(frozen=True, eq=False)
-class _Product(BoundKernel):
+class ProductKernel(BoundKernel):
     """``κ(x, z) = finish(left(x)ᵀ right(z))``: one matrix product, then in-place functions."""
 
     left: Callable[[Features], Features]
@@ -232,6 +71,7 @@ class _Product(BoundKernel):
     def block(
         self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
     ) -> FloatArray:
+        """``finish(left(rows) @ right(points).T)``."""
         left, right = self.left(rows), self.right[points]
         if sparse.issparse(right) or sparse.issparse(left):
             product = left @ right.T
@@ -245,7 +85,7 @@ class _Product(BoundKernel):
 
 
 @dataclass(frozen=True, eq=False)
-class _Pairwise(BoundKernel):
+class PairwiseKernel(BoundKernel):
     """A kernel that scikit-learn evaluates."""
 
     metric: Any
@@ -255,24 +95,26 @@ class _Pairwise(BoundKernel):
     def block(
         self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
     ) -> FloatArray:
+        """What scikit-learn gives."""
         values = pairwise_kernels(rows, self.points[points], metric=self.metric, **self.params)
         return np.asarray(values, dtype=float) if out is None else _copy(values, out)
 
 
 @dataclass(frozen=True, eq=False)
-class _Precomputed(BoundKernel):
+class PrecomputedKernel(BoundKernel):
     """Rows are kernel values with the points already."""
 
     def block(
         self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
     ) -> FloatArray:
+        """The columns of the points."""
         values = rows[:, points]
         values = values.toarray() if sparse.issparse(values) else values
         return values.copy() if out is None else _copy(values, out)
 
 
 @dataclass(frozen=True, eq=False)
-class _OnColumns(BoundKernel):
+class ColumnsKernel(BoundKernel):
     """A kernel that looks at some columns."""
 
     inner: BoundKernel
@@ -281,6 +123,7 @@ class _OnColumns(BoundKernel):
     def block(
         self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
     ) -> FloatArray:
+        """The inner kernel of some columns."""
         return self.inner.block(rows[:, self.positions], points, out)
 
 
@@ -299,7 +142,7 @@ class ShiftedKernel(BoundKernel):
 
 
 @dataclass(frozen=True, eq=False)
-class _Combined(BoundKernel):
+class CombinedKernel(BoundKernel):
     """Kernels combined entry by entry."""
 
     parts: tuple[BoundKernel, ...]
@@ -308,13 +151,29 @@ class _Combined(BoundKernel):
     def block(
         self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
     ) -> FloatArray:
+        """The blocks of the parts, combined."""
         result = self.parts[0].block(rows, points, out)
         for part in self.parts[1:]:
             self.combine(result, part.block(rows, points), out=result)
         return result
 
 
-def _bind_rbf(X: Features, gamma: float) -> _Product:
+def linear(X: Features) -> ProductKernel:
+    """``xᵀz``."""
+    return ProductKernel(_same, X, _keep)
+
+
+def polynomial(X: Features, gamma: float, coef0: float, degree: float) -> ProductKernel:
+    """``(γ xᵀz + coef0)^degree``."""
+    return ProductKernel(_Affine(gamma, coef0), _with_ones(X), _Power(degree))
+
+
+def sigmoid(X: Features, gamma: float, coef0: float) -> ProductKernel:
+    """``tanh(γ xᵀz + coef0)``."""
+    return ProductKernel(_Affine(gamma, coef0), _with_ones(X), _tanh)
+
+
+def rbf(X: Features, gamma: float) -> ProductKernel:
     """``exp(−γ‖x − z‖²)``, with ``−γ‖x − z‖²`` as one product of rows with two more entries.
 
     Distances do not depend on the origin, so dense rows are centred first: their norms then cost
@@ -324,7 +183,7 @@ def _bind_rbf(X: Features, gamma: float) -> _Product:
     left = _RbfLeft(gamma, origin)
     right = X if origin is None else X - origin
     norms = -gamma * _squared_norms(right)
-    return _Product(left, _columns(right, np.ones_like(norms), norms), _exp)
+    return ProductKernel(left, _columns(right, np.ones_like(norms), norms), _exp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,7 +235,7 @@ def _shift(X: Features, origin: FloatArray) -> FloatArray:
     return shifted
 
 
-def _check_gram(K: Features) -> None:
+def check_gram(K: Features) -> None:
     """Refuse a precomputed kernel matrix that cannot be one."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
@@ -392,7 +251,7 @@ def _check_gram(K: Features) -> None:
             )
 
 
-def _check_function(block: FloatArray, kernel: Callable[..., Any]) -> None:
+def check_function(block: FloatArray, kernel: Callable[..., Any]) -> None:
     """Refuse a function that is no kernel, from its values on a few rows."""
     if not np.isfinite(block).all() or abs(block - block.T).max() > 1e-10 * abs(block).max():
         raise ValueError(
@@ -439,29 +298,3 @@ def _squared_norms(X: Features) -> FloatArray:
 def _copy(values: FloatArray, out: FloatArray) -> FloatArray:
     out[...] = values
     return out
-
-
-def _positions(
-    columns: Sequence[int | str], n_columns: int, names: Sequence[str] | None
-) -> list[int]:
-    """Positions of columns given by position or name."""
-    known = {name: i for i, name in enumerate(names or ())}
-    positions = []
-    for column in columns:
-        position = known.get(column) if isinstance(column, str) else _whole(column)
-        if position is None or not -n_columns <= position < n_columns:
-            have = f"columns {list(known)}" if known else f"{n_columns} columns without names"
-            raise ValueError(
-                f"A kernel looks at column {column!r}, but X has {have}. "
-                "Pass positions, or fit on a data frame that has the named columns."
-            )
-        positions.append(position % n_columns)
-    return positions
-
-
-def _whole(value: Any) -> int | None:
-    """A whole number, or None: True and 1.5 are not positions."""
-    return int(value) if isinstance(value, Integral) and not isinstance(value, _BOOL) else None
-
-
-_BOOL: Any = (bool, np.bool_)
