@@ -18,7 +18,6 @@ from meanparity._typing import Features
 from meanparity.kernels import bound
 from meanparity.kernels.bound import BoundKernel
 
-
 KERNEL_NAMES = (*sorted(KERNEL_PARAMS), "precomputed")
 _BOOL: Any = (bool, np.bool_)
 
