@@ -222,6 +222,8 @@ def test_other_columns_at_predict(estimator, data):
     model.fit(frame, y, sensitive_features=s)
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame.rename(columns={"z": "w"}))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(X)
     with pytest.raises(ValueError, match=r"X has the columns \['x', 'z', 'y'\], but fit saw"):
         model.tradeoff_.at(0.5).predict(frame[["x", "z", "y"]])
 

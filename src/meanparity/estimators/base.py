@@ -146,9 +146,13 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
             features = table.features(X, estimator=name, min_rows=2)
             validate_data(self, X, skip_check_array=True)
             return features
-        if hasattr(X, "columns") and not self.drop_sensitive:  # it says which names are wrong
+        named = hasattr(X, "columns")
+        if named and not table.drop_sensitive:  # scikit-learn says which names are wrong
             validate_data(self, X, reset=False, skip_check_array=True)
-        return table.features(X, estimator=name)
+        features = table.features(X, estimator=name)
+        if not named and not table.drop_sensitive:  # and that there are none
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return features
 
     def _groups(self, table: Table, X: Any, sensitive_features: Any, n_rows: int) -> Groups:
         """The groups, from wherever the sensitive columns travel."""

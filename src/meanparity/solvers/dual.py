@@ -61,8 +61,8 @@ def solve_dual(
     C = functionals.dense()
     KC = K.times(C)
     E = functionals.apply(KC)
-    rounding = np.finfo(float).eps * np.abs(K.diagonal).max() * np.abs(C).sum(axis=0).max() ** 2
-    W, signs = symmetric_basis(E, rounding)
+    largest = np.max(np.sqrt(np.abs(K.diagonal)) @ np.abs(C)) ** 2  # what can cancel to nothing
+    W, signs = symmetric_basis(E, np.finfo(float).eps * largest)
     B, KB, target = C @ W, KC @ W, (W.T @ functionals.targets)[:, None]
 
     Z = factor.solve(np.hstack([Y - centre, B]))
