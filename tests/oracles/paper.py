@@ -81,9 +81,10 @@ def paper_kernel(K, K_S, y, alpha):
     P = projection(K, K_S)
     inner = P.T * K * K * P + mp.mpf(alpha) * P.T * K * P
     values, vectors = eigen(inner)
-    # in units of K: an eigenvalue x of K gives x² + λx
+    # in units of K: an eigenvalue x of K gives x² + λx. With a penalty, faint eigenvectors still
+    # count at new points, by √x/λ: only rounding is left out
     size = norm(K)
-    cut = (NOISE * size) ** 2 + mp.mpf(alpha) * NOISE * size
+    cut = (NOISE * size) ** 2 if alpha == 0 else mp.mpf(alpha) * size * mp.mpf(10) ** -16
     w = mp.zeros(K.rows, 1)
     rhs = P.T * K * y
     for value, v in zip(values, vectors, strict=True):

@@ -118,9 +118,10 @@ def _orthogonal(
 ) -> tuple[FloatArray, FloatArray]:
     """Both solutions from singular values of X, without and with the directions Q."""
     R, RY = rows.triangle()
-    cut = np.linalg.norm(R) * max(R.shape) * np.finfo(float).eps
+    cut = np.linalg.norm(R) * max(*rows.X.shape, 50) * np.finfo(float).eps
+    rest = np.linalg.qr(Q, mode="complete")[0][:, Q.shape[1] :]  # all that Q does not see
     particular = Q @ target
-    fair = particular + _ridge(R - (R @ Q) @ Q.T, RY - R @ particular, alpha, cut)
+    fair = particular + rest @ _ridge(R @ rest, RY - R @ particular, alpha, cut)
     return fair, _ridge(R, RY, alpha, cut)
 
 
