@@ -54,7 +54,7 @@ def determined(K, functionals, alpha):
     seen = sizes[sizes > 1e-15]
     spectrum = np.linalg.eigvalsh(K) + alpha
     condition = spectrum[-1] / spectrum[0]
-    return len(seen) == 0 or 2e-16 * condition / min(seen.min(), 1.0) < 1e-2 * TOLERANCE
+    return 2e-16 * condition / seen.min(initial=1.0) < 1e-2 * TOLERANCE
 
 
 def values(bound, case, fit):
