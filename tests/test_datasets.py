@@ -4,7 +4,6 @@ import csv
 import gzip
 import hashlib
 import io
-import os
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -180,11 +179,8 @@ def test_communities_frame_is_the_whole_table():
 
 
 @pytest.mark.data
-def test_communities_agree_with_the_papers_file():
-    folder = os.environ.get("MEANPARITY_DATA")
-    if not folder:
-        pytest.skip("set MEANPARITY_DATA to the folder that holds communities.csv")
-    paper = pd.read_csv(Path(folder) / "communities.csv")
+def test_communities_agree_with_the_papers_file(paper_data):
+    paper = pd.read_csv(paper_data / "communities.csv")
     ours = load_communities_crime(as_frame=True).frame.drop(
         columns=["communityname", "majority_white"]
     )

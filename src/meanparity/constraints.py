@@ -51,6 +51,10 @@ class Functionals:
     labels: tuple[str, ...]
     implies_mean_parity: bool
 
+    def __post_init__(self) -> None:
+        for array in (self.table, self.targets, self.units):
+            array.setflags(write=False)
+
     def __len__(self) -> int:
         return int(self.table.shape[1])
 

@@ -90,6 +90,10 @@ class Groups:
         codes = np.asarray(codes, dtype=np.intp)
         return cls(codes, tuple(labels), tuple(columns), np.bincount(codes, minlength=len(labels)))
 
+    def __post_init__(self) -> None:
+        for array in (self.codes, self.counts):
+            array.setflags(write=False)
+
     def __repr__(self) -> str:
         sizes = [f"{name}: {count}" for name, count in zip(self.names, self.counts, strict=True)]
         shown = "; ".join(sizes[:8]) + ("; …" if len(sizes) > 8 else "")

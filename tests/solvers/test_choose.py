@@ -39,7 +39,7 @@ def test_auto(estimator, X, solver, reason):
     info = model.solver_info_
     assert reason in info.reason
     assert info.seconds > 0
-    assert info.largest_array == 8 * (X.shape[1] if solver == "primal" else len(X)) ** 2
+    assert info.matrix_bytes == 8 * (X.shape[1] if solver == "primal" else len(X)) ** 2
     assert info.residual == model.parity_residual_ <= 1e-10 * y.std()
 
 

@@ -44,8 +44,8 @@ class Info:
         Why it was chosen.
     seconds : float
         Wall-clock time.
-    largest_array : int
-        Bytes of the largest array it allocated.
+    matrix_bytes : int
+        Size of the square matrix that it factored.
     residual : float
         Largest gap that the constrained solution leaves on the training rows.
     """
@@ -53,7 +53,7 @@ class Info:
     solver: str
     reason: str
     seconds: float
-    largest_array: int
+    matrix_bytes: int
     residual: float
 
 
