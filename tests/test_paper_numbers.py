@@ -53,7 +53,8 @@ def test_cell_lies_within_the_papers_spread(cell, paper_data):
     kind = "constant" if cell.method == "constant" else cell.metric
     ours = numbers[f"{kind} {cell.split}"]
     assert abs(ours.mean() - cell.mean) <= cell.sd
-    if cell.dataset == "synthetic" and cell.method != "without_S":
+    # one of these ten cells is three units off in the fourth decimal: 2.4289 for 2.4286
+    if cell.dataset == "synthetic" and (cell.method, cell.mean) != ("without_S", 2.4286):
         assert abs(ours.mean() - cell.mean) <= 1.5e-4, (ours.mean(), ours.std(ddof=0))
         assert abs(ours.std(ddof=0) - cell.sd) <= 1.5e-4
 
