@@ -14,7 +14,7 @@ from meanparity.linalg import SymmetricMatrix
 from meanparity.solvers.dual import solve_dual
 from meanparity.solvers.solution import Pieces
 
-_UNPENALISED_CUT = 3e-7
+_UNPENALISED_CUT = 1e-6
 
 
 def solve_spectral(
