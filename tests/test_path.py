@@ -152,3 +152,8 @@ def test_curve_finds_the_sensitive_columns_in_x(fitted):
     inside, outside = model.tradeoff_.curve(X, Y[:, [0]]), model.tradeoff_.curve(X, Y[:, 0], s)
     assert np.array_equal(inside.smd, outside.smd)
     assert np.array_equal(inside.mse, outside.mse)
+    dropped = ParityRidge(sensitive_columns=-1, drop_sensitive=True).fit(X, Y[:, 0])
+    assert np.allclose(dropped.predict(X), dropped.predict(X[:, :3]), rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="the sensitive ones among them"):
+        dropped.tradeoff_.curve(X[:, :3], Y[:, 0])
+    assert dropped.tradeoff_.curve(X[:, :3], Y[:, 0], s).smd[0] <= 1e-12

@@ -40,8 +40,8 @@ class Table:
         """The layout of X, (n, d), with some columns named as sensitive."""
         frame = _frame(X)
         names = None if frame is None else _names(frame)
-        shaped = X if frame is not None or sparse.issparse(X) else np.asarray(X)
-        n_columns = int(shaped.shape[1]) if len(shaped.shape) == 2 else 0
+        shape = _shape(X, frame)
+        n_columns = int(shape[1]) if len(shape) == 2 else 0
         if sensitive_columns is None or n_columns == 0:  # `features` says what is wrong with X
             wanted = []
         elif np.ndim(sensitive_columns) == 0:
@@ -108,6 +108,12 @@ class Table:
     def sensitive_values(self, X: Any) -> dict[str, Any]:
         """The sensitive columns of X, by name (or by position when X has no names)."""
         frame = _frame(X)
+        shape = _shape(X, frame)
+        if len(shape) != 2 or shape[1] != self.n_columns:
+            raise ValueError(
+                f"X has shape {shape}, but fit saw {self.n_columns} columns, the sensitive ones "
+                "among them. Pass all of them, or sensitive_features."
+            )
         values: dict[str, Any] = {}
         for position in self.sensitive:
             if frame is not None:
@@ -124,6 +130,13 @@ def _frame(X: Any) -> nw.DataFrame[Any] | None:
     """X as a narwhals data frame, or None if it is not one."""
     native = nw.from_native(X, pass_through=True, eager_only=True)
     return native if isinstance(native, nw.DataFrame) else None
+
+
+def _shape(X: Any, frame: nw.DataFrame[Any] | None) -> tuple[int, ...]:
+    if frame is not None:
+        return frame.shape
+    shape: tuple[int, ...] = X.shape if sparse.issparse(X) else np.asarray(X).shape
+    return shape
 
 
 def _names(frame: nw.DataFrame[Any]) -> tuple[str, ...] | None:

@@ -40,7 +40,9 @@ def test_auto(estimator, X, solver, reason):
     assert reason in info.reason
     assert info.seconds > 0
     assert info.matrix_bytes == 8 * (X.shape[1] if solver == "primal" else len(X)) ** 2
-    assert info.residual == model.parity_residual_ <= 1e-10 * y.std()
+    assert info.residual <= 1e-10 * y.std()
+    assert model.parity_residual_ <= 1e-10 * y.std()
+    assert np.isclose(info.residual, model.parity_residual_, rtol=0, atol=1e-13)
 
 
 def test_what_the_spectral_solver_warns_of():

@@ -104,7 +104,8 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-            Rows, with the columns that were there in fit.
+            Rows, with the columns that were there in fit; those that `drop_sensitive` takes out
+            may be missing.
 
         Returns
         -------

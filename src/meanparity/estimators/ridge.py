@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +13,7 @@ from meanparity.constraints import Constraint
 from meanparity.estimators.base import ParityRegressor, Problem
 from meanparity.kernels import Kernel
 from meanparity.path import Basis
-from meanparity.solvers import Solution, solve
+from meanparity.solvers import Fit, Solution, solve
 
 
 class ParityRidge(ParityRegressor):
@@ -120,13 +120,13 @@ class ParityRidge(ParityRegressor):
         self._fit(X, y, sensitive_features, self._solve)
         coef, intercept = self._function.coef, self._function.intercept
         single = self._function.single_output
-        intercept = intercept - self._origin @ coef
+        intercept = intercept - cast(LinearFunctions, self._functions).origin @ coef
         self.coef_ = coef[:, 0] if single else coef.T
         self.intercept_ = float(intercept[0]) if single else intercept
         return self
 
     def _solve(self, problem: Problem) -> tuple[Solution, Basis]:
-        origin = self._origin = centre_of(problem.X, self.fit_intercept)
+        origin = centre_of(problem.X, self.fit_intercept)
         X = problem.X - origin if origin.any() else problem.X
         solution = solve(
             X,
@@ -139,12 +139,15 @@ class ParityRidge(ParityRegressor):
             solver=self.solver,
         )
         if solution.info.solver != "primal":
-            solution = replace(
-                solution,
-                fair=replace(solution.fair, coef=X.T @ solution.fair.coef),
-                free=replace(solution.free, coef=X.T @ solution.free.coef),
-            )
+            fair, free = _on_columns(solution.fair, X), _on_columns(solution.free, X)
+            solution = replace(solution, fair=fair, free=free)
         return solution, LinearFunctions(origin)
+
+
+def _on_columns(fit: Fit, X: Features) -> Fit:
+    """A fit with one coefficient for each row of X, as one for each column."""
+    coef = X.T @ fit.coef
+    return replace(fit, coef=coef, fitted=X @ coef + fit.intercept)
 
 
 @dataclass(frozen=True, eq=False)
