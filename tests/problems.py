@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from meanparity.groups import Groups
+from meanparity.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Case:
     X_new: np.ndarray
 
     @property
-    def groups(self) -> Groups:
-        return Groups.from_columns(self.codes)
+    def rows(self) -> Rows:
+        return Rows.of(self.codes)
 
     @property
     def scale(self) -> float:

@@ -53,18 +53,38 @@ def test_cholesky_solves_and_leaves_the_matrix(n):
 def test_centring(n):
     K, rhs = random_matrix(n), np.random.default_rng(1).standard_normal((n, 2))
     H = np.eye(n) - 1 / n
-    centred, row_means = upper(K).centre()
+    centred, row_means = upper(K).centre(np.full(n, 1 / n))
     assert np.allclose(row_means, K.mean(axis=1))
     assert np.allclose(centred.times(rhs), H @ K @ H @ rhs, atol=1e-12)
+    shares = np.random.default_rng(2).uniform(size=n)
+    shares /= shares.sum()
+    H = np.eye(n) - shares
+    centred, row_means = upper(K).centre(shares)
+    assert np.allclose(row_means, K @ shares)
+    assert np.allclose(centred.times(rhs), H @ K @ H.T @ rhs, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_deflating_and_scaling(n):
+    rng = np.random.default_rng(1)
+    K, rhs, V, root = random_matrix(n), *(rng.standard_normal((n, r)) for r in (2, 3, 1))
+    signs, root = np.array([1.0, -1.0, 1.0]), np.abs(root[:, 0])
+    root[::4] = 0.0
+    expected = K - (V * signs) @ V.T
+    matrix = upper(K).deflate(V, signs)
+    assert np.allclose(matrix.times(rhs), expected @ rhs, atol=1e-11)
+    assert np.allclose(matrix.diagonal, np.diag(expected), atol=1e-11)
+    expected = root[:, None] * expected * root
+    assert np.allclose(matrix.scale(root).times(rhs), expected @ rhs, atol=1e-11)
 
 
 def test_eigen_is_a_pseudo_inverse():
     F = np.random.default_rng(0).standard_normal((40, 7))
     K = F @ F.T
     rhs = np.random.default_rng(1).standard_normal((40, 2))
-    assert np.allclose(upper(K).eigen(0.0).solve(rhs), np.linalg.pinv(K, hermitian=True) @ rhs)
+    assert np.allclose(upper(K).eigen().solve(rhs), np.linalg.pinv(K, hermitian=True) @ rhs)
     indefinite = K - 5 * np.eye(40)
-    solved = upper(indefinite).eigen(0.0).solve(rhs)
+    solved = upper(indefinite).eigen().solve(rhs)
     assert np.allclose(solved, np.linalg.solve(indefinite, rhs))
 
 
@@ -98,7 +118,7 @@ def test_eigendecompositions_that_do_not_fit_are_refused(monkeypatch):
     matrix = upper(random_matrix(20))
     monkeypatch.setattr(memory, "available_bytes", lambda: 3 * 8 * 20 * 20 - 1)
     with pytest.raises(MemoryError, match=r"eigendecomposition of 20 rows needs 9.38 KiB"):
-        matrix.eigen(0.0)
+        matrix.eigen()
 
 
 def test_infinite_values_are_refused_before_lapack_sees_them():
@@ -107,7 +127,7 @@ def test_infinite_values_are_refused_before_lapack_sees_them():
     with pytest.raises(NotPositiveDefiniteError):
         upper(K).cholesky(0.1)
     with pytest.raises(ValueError, match="infinite or undefined"):
-        upper(K).eigen(0.1)
+        upper(K).eigen()
 
 
 def test_long_factorisations_report_progress(caplog, monkeypatch):

@@ -1,8 +1,18 @@
 """Regression whose predictions have the same mean in every sensitive group, in closed form."""
 
-from meanparity.constraints import CovarianceParity, MeanParity
+from meanparity.constraints import CovarianceParity, LinearParity, MeanParity, ResidualParity
 from meanparity.estimators import ParityKernelRidge, ParityRidge
 from meanparity.exceptions import ParityWarning
+from meanparity.sources import Pool
 
-__all__ = ["CovarianceParity", "MeanParity", "ParityKernelRidge", "ParityRidge", "ParityWarning"]
+__all__ = [
+    "CovarianceParity",
+    "LinearParity",
+    "MeanParity",
+    "ParityKernelRidge",
+    "ParityRidge",
+    "ParityWarning",
+    "Pool",
+    "ResidualParity",
+]
 __version__ = "0.1.0"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from meanparity._typing import FloatArray, IntArray
+
+MISSING = ("error", "group", "ignore")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,7 +26,7 @@ class Groups:
     Parameters
     ----------
     codes : (n,) array of int
-        Group of each row, 0 to k − 1.
+        Group of each row, 0 to k − 1; −1 for a row in no group, whose value is missing.
     labels : tuple of k tuples
         Value of every sensitive column in each group.
     columns : tuple of str
@@ -47,7 +49,9 @@ class Groups:
     counts: IntArray
 
     @classmethod
-    def from_columns(cls, sensitive_features: Any, *, n_rows: int | None = None) -> Groups:
+    def from_columns(
+        cls, sensitive_features: Any, *, n_rows: int | None = None, missing: str = "error"
+    ) -> Groups:
         """Read one or several sensitive columns.
 
         Parameters
@@ -57,38 +61,42 @@ class Groups:
             column names to columns. Values may be text, booleans, categories or numbers.
         n_rows : int, optional
             Number of rows that the columns must have.
+        missing : {"error", "group", "ignore"}, default="error"
+            What a missing value is: an error, a group of its own, or a row that is in no group.
 
         Raises
         ------
         ValueError
-            When a value is missing or the number of rows is not `n_rows`.
+            When a value is missing (and that is an error) or the number of rows is not `n_rows`.
         """
-        groups = cls._combine(_read_columns(sensitive_features))
-        if n_rows is not None and groups.n_rows != n_rows:
-            turned = " Is it transposed?" if len(groups.columns) == n_rows else ""
-            raise ValueError(
-                f"sensitive_features has {groups.n_rows} rows, but the data have {n_rows}.{turned} "
-                "Pass one sensitive value (or one row of them) for each row."
-            )
-        return groups
+        columns = read_columns(sensitive_features, n_rows=n_rows)
+        levels, codes = read_levels(columns, missing)
+        return cls.from_levels(tuple(columns), levels, codes, missing)
 
     @classmethod
-    def _combine(cls, columns: Mapping[str, NDArray[Any]]) -> Groups:
-        codes: IntArray | None = None
-        labels: list[tuple[Hashable, ...]] = [()]
-        for name, values in columns.items():
-            levels, level_codes = _factorise(values, name)
-            if codes is None:
-                codes = np.zeros(len(values), dtype=np.intp)
-            # the pairs (combination so far, level) that occur, in order
-            pairs, codes = np.unique(codes * len(levels) + level_codes, return_inverse=True)
-            labels = [(*labels[pair // len(levels)], levels[pair % len(levels)]) for pair in pairs]
-        if codes is None or not len(codes):
-            raise ValueError(
-                "sensitive_features is empty. Pass at least one column with one value for each row."
+    def from_levels(
+        cls,
+        columns: tuple[str, ...],
+        levels: Sequence[Sequence[Hashable]],
+        codes: IntArray,
+        missing: str,
+    ) -> Groups:
+        """Groups from the positions of values, (n, r), in the levels of r columns; −1 is missing.
+
+        Unless missing values are ignored, they have the label None and come last.
+        """
+        inside = (codes >= 0).all(axis=1) if missing == "ignore" else np.ones(len(codes), bool)
+        combination, members = combine(codes[inside], [len(values) for values in levels])
+        labels = tuple(
+            tuple(
+                None if code < 0 else values[code]
+                for code, values in zip(combined, levels, strict=True)
             )
-        codes = np.asarray(codes, dtype=np.intp)
-        return cls(codes, tuple(labels), tuple(columns), np.bincount(codes, minlength=len(labels)))
+            for combined in combination.tolist()
+        )
+        group = np.full(len(codes), -1, dtype=np.intp)
+        group[inside] = members
+        return cls(group, labels, columns, np.bincount(members, minlength=len(labels)))
 
     def __post_init__(self) -> None:
         for array in (self.codes, self.counts):
@@ -97,6 +105,8 @@ class Groups:
     def __repr__(self) -> str:
         sizes = [f"{name}: {count}" for name, count in zip(self.names, self.counts, strict=True)]
         shown = "; ".join(sizes[:8]) + ("; …" if len(sizes) > 8 else "")
+        unknown = self.n_rows - int(self.counts.sum())
+        shown += f"; in none: {unknown}" if unknown else ""
         return f"Groups({self.n_rows} rows; {shown})"
 
     @property
@@ -117,14 +127,7 @@ class Groups:
     @property
     def names(self) -> tuple[str, ...]:
         """The label of each group for a person, such as ``"sex=F, race=Black"``."""
-        if len(self.columns) == 1:
-            return tuple(str(label[0]) for label in self.labels)
-        return tuple(
-            ", ".join(
-                f"{column}={value}" for column, value in zip(self.columns, label, strict=True)
-            )
-            for label in self.labels
-        )
+        return tuple(label_name(self.columns, label) for label in self.labels)
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Sum of (n,) or (n, m) values in each group: (k,) or (k, m)."""
@@ -141,51 +144,140 @@ class Groups:
         return means
 
 
+def label_name(columns: Sequence[str], label: Sequence[Hashable]) -> str:
+    """A combination of values for a person.
+
+    Examples
+    --------
+    >>> label_name(["sex"], ["F"]), label_name(["sex", "race"], ["F", None])
+    ('F', 'sex=F, race=missing')
+    """
+    values = ["missing" if value is None else str(value) for value in label]
+    if len(columns) == 1:
+        return values[0]
+    return ", ".join(f"{column}={value}" for column, value in zip(columns, values, strict=True))
+
+
 def group_sums(codes: IntArray, values: Any, k: int) -> FloatArray:
-    """Sum of (n,) or (n, m) values over equal codes: (k,) or (k, m)."""
-    n = len(codes)
-    indicator = sparse.csr_matrix((np.ones(n), codes, np.arange(n + 1)), shape=(n, k))
+    """Sum of (n,) or (n, m) values over equal codes: (k,) or (k, m). Rows of code −1 are left out.
+
+    Examples
+    --------
+    >>> group_sums(np.array([0, 1, 0, -1]), np.array([1.0, 2.0, 3.0, 4.0]), 2)
+    array([4., 2.])
+    """
+    n, inside = len(codes), codes >= 0
+    indicator = sparse.csr_matrix(
+        (inside.astype(float), np.where(inside, codes, 0), np.arange(n + 1)), shape=(n, k)
+    )
     sums: FloatArray = indicator.T @ values
     return sums
 
 
-def _read_columns(source: Any) -> dict[str, NDArray[Any]]:
-    """Named one-dimensional columns out of whatever was passed, missing values as None."""
-    if isinstance(source, Mapping):
-        columns = {str(name): _plain(values) for name, values in source.items()}
-        if len(columns) < len(source):
-            raise ValueError(f"sensitive_features has columns of one name: {list(source)}.")
-    else:
-        native = nw.from_native(source, pass_through=True, allow_series=True)
-        if isinstance(native, nw.Series):
-            columns = {str(native.name or "sensitive"): _from_series(native)}
-        elif isinstance(native, nw.LazyFrame):
-            raise TypeError("sensitive_features is a lazy frame. Call .collect() on it first.")
-        elif isinstance(native, nw.DataFrame):
-            columns = {
-                str(name): _from_series(native[:, i]) for i, name in enumerate(native.columns)
-            }
-        else:
-            array = _plain(source)
-            if array.ndim == 1:
-                columns = {"sensitive": array}
-            elif array.ndim == 2:
-                columns = {f"sensitive{i}": column for i, column in enumerate(array.T)}
-            else:
-                raise ValueError(
-                    f"sensitive_features has shape {array.shape}. Pass one column, (n,), or "
-                    "several, (n, r)."
-                )
-    lengths = {name: values.shape for name, values in columns.items()}
-    if len(set(lengths.values())) > 1 or any(len(shape) != 1 for shape in lengths.values()):
+def combine(codes: IntArray, sizes: Sequence[int]) -> tuple[IntArray, IntArray]:
+    """The distinct rows of codes, (n, r), in order, −1 last, and which of them each row is.
+
+    Parameters
+    ----------
+    codes : (n, r) array of int
+        Position of each value in the levels of its column, −1 if it is missing.
+    sizes : r numbers
+        How many levels each column has.
+
+    Returns
+    -------
+    distinct : (k, r) array of int
+    which : (n,) array of int
+    """
+    distinct, which = np.zeros((1, 0), dtype=np.intp), np.zeros(len(codes), dtype=np.intp)
+    for column, size in zip(codes.T, sizes, strict=True):
+        # the pairs (combination so far, level) that occur, in order
+        level = np.where(column < 0, size, column)
+        pairs, which = np.unique(which * (size + 1) + level, return_inverse=True)
+        first, second = np.divmod(pairs, size + 1)
+        second = np.where(second == size, -1, second)
+        distinct = np.column_stack([distinct[first], second])
+    return distinct.astype(np.intp), which.astype(np.intp)
+
+
+def read_levels(
+    columns: Mapping[str, NDArray[Any]], missing: str
+) -> tuple[list[list[Hashable]], IntArray]:
+    """The distinct values of each column, in order, and the positions of the values: (n, r).
+
+    Missing values have position −1; with ``missing="error"`` they are refused.
+    """
+    if missing not in MISSING:
+        raise ValueError(f"missing={missing!r} is not known. Pass one of {', '.join(MISSING)}.")
+    levels, codes = [], []
+    for name, values in columns.items():
+        column_levels, column_codes = _factorise(values, name)
+        if missing == "error":
+            _refuse_missing(column_codes < 0, name)
+        levels.append(column_levels)
+        codes.append(column_codes)
+    return levels, np.stack(codes, axis=1)
+
+
+def read_columns(
+    source: Any, *, n_rows: int | None = None, role: str = "sensitive"
+) -> dict[str, NDArray[Any]]:
+    """Named one-dimensional columns out of whatever was passed, missing values as None.
+
+    Parameters
+    ----------
+    source : array-like of shape (n,) or (n, r), data frame, series, or mapping
+        The columns.
+    n_rows : int, optional
+        Number of rows that they must have.
+    role : {"sensitive", "control"}
+        What they are, for errors and for columns without a name.
+    """
+    columns = _named_columns(source, role)
+    shapes = {name: values.shape for name, values in columns.items()}
+    if len(set(shapes.values())) > 1 or any(len(shape) != 1 for shape in shapes.values()):
         raise ValueError(
-            f"sensitive_features has columns of different shapes, {lengths}. "
+            f"{role}_features has columns of different shapes, {shapes}. "
             "Pass columns that have one value for each row."
+        )
+    rows = next((len(values) for values in columns.values()), 0)
+    if not rows:
+        raise ValueError(
+            f"{role}_features is empty. Pass at least one column with one value for each row."
+        )
+    if n_rows is not None and rows != n_rows:
+        turned = " Is it transposed?" if len(columns) == n_rows else ""
+        raise ValueError(
+            f"{role}_features has {rows} rows, but the data have {n_rows}.{turned} "
+            f"Pass one {role} value (or one row of them) for each row."
         )
     return columns
 
 
-def _plain(values: Any) -> NDArray[Any]:
+def _named_columns(source: Any, role: str) -> dict[str, NDArray[Any]]:
+    if isinstance(source, Mapping):
+        columns = {str(name): _plain(values, role) for name, values in source.items()}
+        if len(columns) < len(source):
+            raise ValueError(f"{role}_features has columns of one name: {list(source)}.")
+        return columns
+    native = nw.from_native(source, pass_through=True, allow_series=True)
+    if isinstance(native, nw.Series):
+        return {str(native.name or role): _from_series(native)}
+    if isinstance(native, nw.LazyFrame):
+        raise TypeError(f"{role}_features is a lazy frame. Call .collect() on it first.")
+    if isinstance(native, nw.DataFrame):
+        return {str(name): _from_series(native[:, i]) for i, name in enumerate(native.columns)}
+    array = _plain(source, role)
+    if array.ndim == 1:
+        return {role: array}
+    if array.ndim == 2:
+        return {f"{role}{i}": column for i, column in enumerate(array.T)}
+    raise ValueError(
+        f"{role}_features has shape {array.shape}. Pass one column, (n,), or several, (n, r)."
+    )
+
+
+def _plain(values: Any, role: str) -> NDArray[Any]:
     """An array that keeps mixed values apart: NumPy would turn ["F", 1] into text."""
     native = nw.from_native(values, pass_through=True, series_only=True)
     if isinstance(native, nw.Series):
@@ -197,7 +289,7 @@ def _plain(values: Any) -> NDArray[Any]:
     array = np.asarray(values, dtype=object) if isinstance(values, Iterable) else np.array(values)
     if array.ndim == 0:
         raise TypeError(
-            f"sensitive_features is {values!r}. Pass a column with one value for each row."
+            f"{role}_features is {values!r}. Pass a column with one value for each row."
         )
     return array
 
@@ -212,24 +304,22 @@ def _from_series(series: nw.Series[Any]) -> NDArray[Any]:
 
 
 def _factorise(values: NDArray[Any], name: str) -> tuple[list[Hashable], IntArray]:
-    """The distinct values of a column, ordered, and the position of each row's value in them."""
-    if values.dtype.kind in "biufUS":
-        missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
-        _refuse_missing(missing, name)
-        levels, codes = np.unique(values, return_inverse=True)
-        return levels.tolist(), codes
-    if values.dtype.kind in "mM":  # tolist() would make numbers of them
-        _refuse_missing(np.isnat(values), name)
-        return _factorise(values.astype(str), name)
-    if values.dtype.kind == "c":
-        raise TypeError(f"Sensitive column {name!r} holds complex numbers. Pass real ones or text.")
+    """The distinct values of a column, ordered, and the position of each row's value, or −1."""
+    kind = values.dtype.kind
+    if kind in "biufUS":
+        missing = np.isnan(values) if kind == "f" else np.zeros(len(values), bool)
+        return _positions(values, missing)
+    if kind in "mM":  # tolist() would make numbers of them
+        return _positions(values.astype(str), np.isnat(values))
+    if kind == "c":
+        raise TypeError(f"Column {name!r} holds complex numbers. Pass real ones or text.")
     objects = values.tolist()
-    _refuse_missing(np.array([_is_missing(value) for value in objects], dtype=bool), name)
+    known = [not _is_missing(value) for value in objects]
     try:
-        distinct = set(objects)
+        distinct = {value for value, there in zip(objects, known, strict=True) if there}
     except TypeError as error:
         raise TypeError(
-            f"Sensitive column {name!r} holds values that cannot be compared ({error}). "
+            f"Column {name!r} holds values that cannot be compared ({error}). "
             "Pass text, numbers, booleans or categories."
         ) from error
     try:
@@ -237,7 +327,15 @@ def _factorise(values: NDArray[Any], name: str) -> tuple[list[Hashable], IntArra
     except TypeError:  # values of several types
         ordered = sorted(distinct, key=lambda value: (type(value).__name__, str(value)))
     position = {value: i for i, value in enumerate(ordered)}
-    return ordered, np.array([position[value] for value in objects], dtype=np.intp)
+    codes = [position[value] if there else -1 for value, there in zip(objects, known, strict=True)]
+    return ordered, np.array(codes, dtype=np.intp)
+
+
+def _positions(values: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[list[Hashable], IntArray]:
+    levels, found = np.unique(values[~missing], return_inverse=True)
+    codes = np.full(len(values), -1, dtype=np.intp)
+    codes[~missing] = found
+    return levels.tolist(), codes
 
 
 def _is_missing(value: Any) -> bool:
@@ -253,7 +351,8 @@ def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
         rows = np.flatnonzero(missing)
         shown = ", ".join(map(str, rows[:5])) + (", …" if len(rows) > 5 else "")
         raise ValueError(
-            f"Sensitive column {name!r} has {len(rows)} missing value{'s'[: len(rows) > 1]} "
-            f"(row{'s'[: len(rows) > 1]} {shown}). Drop these rows, or fill the values, "
-            "for instance with a label of their own such as 'unknown'."
+            f"Column {name!r} has {len(rows)} missing value{'s'[: len(rows) > 1]} "
+            f"(row{'s'[: len(rows) > 1]} {shown}). Drop these rows, or fill the values; an "
+            "estimator can make them a group of their own (missing='group') or leave them out of "
+            "the constraint (missing='ignore')."
         )

@@ -16,6 +16,7 @@ from sklearn.utils import check_array, check_consistent_length
 from meanparity._typing import FloatArray
 from meanparity.constraints import CovarianceParity
 from meanparity.groups import Groups
+from meanparity.sources import check_weights
 
 __all__ = [
     "covariance_norm",
@@ -199,16 +200,7 @@ def _check(
     check_consistent_length(values, groups.codes)
     if sample_weight is None:
         return values, groups, None
-    weight = check_array(
-        sample_weight,
-        ensure_2d=False,
-        dtype=np.float64,
-        input_name="sample_weight",
-        ensure_non_negative=True,
-    )
-    check_consistent_length(values, weight)
-    if weight.ndim != 1:
-        raise ValueError(f"sample_weight has shape {weight.shape}. Pass one weight for each row.")
+    weight = check_weights(sample_weight, len(values))
     empty = groups.sums(weight) <= 0
     if empty.any():
         raise ValueError(

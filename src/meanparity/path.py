@@ -9,8 +9,10 @@ import numpy as np
 from sklearn.utils import check_array
 
 from meanparity._typing import FloatArray
-from meanparity.groups import Groups
+from meanparity.constraints import Constraint, MeanParity
+from meanparity.rows import Reading, Rows
 from meanparity.solvers import Solution
+from meanparity.sources import check_weights
 
 PAPER_POSITIONS = np.arange(51) / 50  # the paper's α = 0, 1/50, ..., 1
 
@@ -45,12 +47,18 @@ class FittedFunction:
         The constant.
     single_output : bool
         Whether predictions are (n,) instead of (n, m).
+    unfairness : float
+        Its position on the dial.
     """
 
     basis: Basis
     coef: FloatArray
     intercept: FloatArray
     single_output: bool
+    unfairness: float
+
+    def __repr__(self) -> str:
+        return f"FittedFunction(unfairness={self.unfairness:g})"
 
     def predict(self, X: Any) -> FloatArray:
         """Predictions for the rows of X: (n,), or (n, m) for several outputs."""
@@ -69,7 +77,11 @@ class TradeoffCurve:
     mse, r2 : (p,) arrays
         Mean squared error and R² of the predictions, averaged over outputs.
     smd, max_gap : (p,) arrays
-        `mean_parity_gap` and `max_mean_gap` of the predictions, the largest over outputs.
+        Sum and maximum of the absolute gaps, the largest over outputs. For one set of groups these
+        are `mean_parity_gap` and `max_mean_gap`. With control features there is a gap for each
+        group in each stratum, with marginal parity one for each group of each column; of a
+        sensitive number a gap is the covariance with it in units of its standard deviation. For
+        residual parity they are gaps of the errors.
     """
 
     unfairness: FloatArray
@@ -91,6 +103,22 @@ class TradeoffCurve:
         return pd.DataFrame(vars(self))
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """How groups are told apart and what they are compared by, on any rows.
+
+    Parameters
+    ----------
+    reading : Reading
+        How columns are read.
+    constraint : Constraint
+        What has to be equal.
+    """
+
+    reading: Reading
+    constraint: Constraint
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CurveSums:
     """The few sums from which loss and gaps follow at every position of the dial.
@@ -104,8 +132,8 @@ class CurveSums:
         Mean products of the errors of both ends.
     variance : (m,) array
         Variance of the targets.
-    gaps : (2, k, m) array
-        Group means less the overall mean, of both ends.
+    gaps : (2, r, m) array
+        The gaps of both ends.
     """
 
     products: FloatArray
@@ -113,13 +141,27 @@ class CurveSums:
     gaps: FloatArray
 
     @classmethod
-    def of(cls, y: FloatArray, fair: FloatArray, free: FloatArray, groups: Groups) -> CurveSums:
-        """The sums over n rows of targets and of the predictions of both ends, all (n, m)."""
+    def of(
+        cls,
+        y: FloatArray,
+        fair: FloatArray,
+        free: FloatArray,
+        comparison: Comparison,
+        rows: Rows,
+        shares: FloatArray | None = None,
+    ) -> CurveSums:
+        """The sums over n rows of targets and of the predictions of both ends, all (n, m).
+
+        `shares`, (n,), sum to one: how much each row counts in the loss.
+        """
+        shares = np.full(len(y), 1 / len(y)) if shares is None else shares
         errors = np.stack([fair - y, free - y])
+        contrasts = comparison.constraint.contrasts(rows)
+        compared = (comparison.constraint.compared(values, y) for values in (fair, free))
         return cls(
-            np.einsum("anm,bnm->abm", errors, errors) / len(y),
-            y.var(axis=0),
-            np.stack([groups.means(values) - values.mean(axis=0) for values in (fair, free)]),
+            np.einsum("n,anm,bnm->abm", shares, errors, errors),
+            shares @ (y - shares @ y) ** 2,
+            np.stack([contrasts.gaps(values) for values in compared]),
         )
 
     def curve(self, unfairness: Any = None) -> TradeoffCurve:
@@ -135,7 +177,7 @@ class CurveSums:
             mse=mse.mean(axis=1),
             r2=r2.mean(axis=1),
             smd=gaps.sum(axis=1).max(axis=1),
-            max_gap=gaps.max(axis=(1, 2)),
+            max_gap=gaps.max(axis=(1, 2), initial=0.0),
         )
 
 
@@ -157,6 +199,11 @@ class Tradeoff:
         What their coefficients multiply.
     training : CurveSums
         What the curve on the training rows follows from.
+    gaps : (2, r, m) array
+        All gaps that the constraint is about, on the training rows and on the pool as far as it
+        holds there, of both ends.
+    comparison : Comparison
+        How other rows are compared.
     single_output : bool
         Whether predictions are (n,) instead of (n, m).
 
@@ -170,11 +217,15 @@ class Tradeoff:
     (3, 200)
     >>> bool(tradeoff.objective(0.0) > tradeoff.objective(0.5) > tradeoff.objective(1.0))
     True
+    >>> round(tradeoff.for_gap(0.01).unfairness, 4)
+    0.0504
     """
 
     solution: Solution
     basis: TableBasis
     training: CurveSums
+    gaps: FloatArray
+    comparison: Comparison
     single_output: bool
 
     def __repr__(self) -> str:
@@ -189,7 +240,47 @@ class Tradeoff:
             (1 - u) * fair.coef + u * free.coef,
             (1 - u) * fair.intercept + u * free.intercept,
             self.single_output,
+            u,
         )
+
+    def for_gap(self, max_gap: float) -> FittedFunction:
+        """The most accurate function none of whose gaps is larger, in the units of y.
+
+        A gap is the distance of a group's mean from the mean of all groups (of its stratum), on
+        the rows on which the constraint holds: the training rows and the pool.
+
+        Raises
+        ------
+        ValueError
+            When not even the constrained solution has gaps that small.
+        """
+        limit = _check_size(max_gap, "max_gap")
+        each = self.gaps.reshape(2, -1).T
+        return self.at(min((_largest(gap[:1], gap[1:], limit) for gap in each), default=1.0))
+
+    def for_smd(self, smd: float) -> FittedFunction:
+        """The most accurate function whose sum of gaps on the training rows is at most `smd`.
+
+        Raises
+        ------
+        ValueError
+            When not even the constrained solution has a sum that small.
+        """
+        limit = _check_size(smd, "smd")
+        fair, free = self.training.gaps
+        return self.at(min(_largest(fair[:, j], free[:, j], limit) for j in range(fair.shape[1])))
+
+    def for_loss_increase(self, share: float) -> FittedFunction:
+        """The function of least gaps whose objective is at most this share above the free one.
+
+        ``J(u) ≤ (1 + share)·J_free``: 0.05 allows five per cent. The objective is the penalised
+        squared error on the training rows, see `objective`.
+        """
+        limit = _check_size(share, "share")
+        fair, free = self.solution.fair.objective, self.solution.free.objective
+        increase = np.where(fair > free, fair - free, 1.0)
+        positions = 1 - np.sqrt(np.where(fair > free, limit * free, 1.0) / increase)
+        return self.at(float(np.clip(positions.max(), 0.0, 1.0)))
 
     def predict(self, X: Any, unfairness: Any) -> FloatArray:
         """Predictions at p positions of the dial, from one evaluation of the kernel.
@@ -218,7 +309,14 @@ class Tradeoff:
         return float(values[0]) if self.single_output else values
 
     def curve(
-        self, X: Any, y: Any, sensitive_features: Any = None, unfairness: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any = None,
+        unfairness: Any = None,
+        *,
+        control_features: Any = None,
+        sample_weight: Any = None,
     ) -> TradeoffCurve:
         """Loss and gaps along the dial on any rows, such as held-out ones.
 
@@ -233,10 +331,25 @@ class Tradeoff:
             where they are in X.
         unfairness : array-like of shape (p,), optional
             Positions; the paper's 0, 1/50, ..., 1 by default.
+        control_features : array-like or data frame, optional
+            Their control columns, if fit had some.
+        sample_weight : array-like of shape (n,), optional
+            Weights, in the loss and in the means.
         """
         if sensitive_features is None:
             sensitive_features = self.basis.sensitive_features(X)
-        return curve_sums(y, *self._ends(X), sensitive_features).curve(unfairness)
+        y, fair, free = _check_ends(y, *self._ends(X))
+        weights = None if sample_weight is None else check_weights(sample_weight, len(y))
+        rows = self.comparison.reading.rows(
+            sensitive_features,
+            control_features=control_features,
+            sample_weight=weights,
+            y=y,
+            n_rows=len(y),
+        )
+        shares = None if weights is None else weights / weights.sum()
+        sums = CurveSums.of(y, fair, free, self.comparison, rows, shares)
+        return sums.curve(unfairness)
 
     def training_curve(self, unfairness: Any = None) -> TradeoffCurve:
         """Loss and gaps along the dial on the training rows, without evaluating the kernel again.
@@ -261,6 +374,13 @@ class Tradeoff:
 
 def curve_sums(y: Any, fair: Any, free: Any, sensitive_features: Any) -> CurveSums:
     """The sums of a tradeoff curve from targets and two predictions of shape (n,) or (n, m)."""
+    y, fair, free = _check_ends(y, fair, free)
+    rows = Rows.of(sensitive_features, n_rows=len(y))
+    return CurveSums.of(y, fair, free, Comparison(rows.reading, MeanParity()), rows)
+
+
+def _check_ends(y: Any, fair: Any, free: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Targets and predictions of both ends, all (n, m)."""
     y, fair, free = (
         check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
         for name, values in (("y", y), ("fair predictions", fair), ("free predictions", free))
@@ -272,8 +392,40 @@ def curve_sums(y: Any, fair: Any, free: Any, sensitive_features: Any) -> CurveSu
             f"y has shape {shapes[0]}, but the predictions have {shapes[1]} and {shapes[2]}. "
             "Pass one target for each prediction."
         )
-    groups = Groups.from_columns(sensitive_features, n_rows=len(y))
-    return CurveSums.of(y, fair, free, groups)
+    return y, fair, free
+
+
+def _largest(fair: FloatArray, free: FloatArray, limit: float) -> float:
+    """The largest u in [0, 1] with ``Σ_j |(1 − u)·fair_j + u·free_j| ≤ limit``; gaps are (r,).
+
+    The sum is convex and, between positions where a gap changes its sign, linear in u.
+    """
+    moves = free - fair
+    crossings = -fair[moves != 0] / moves[moves != 0]
+    ends = crossings[(crossings > 0) & (crossings < 1)]
+    u = np.concatenate([[0.0], np.sort(ends), [1.0]])
+    sums = np.abs(fair + u[:, None] * moves).sum(axis=1)
+    allowed = np.flatnonzero(sums <= limit + 1e-9 * sums.max())  # parity leaves some rounding
+    if not len(allowed):
+        raise ValueError(
+            f"Gaps of {limit:g} cannot be had: the constrained solution has "
+            f"{sums.min():.3g} where the constraint does not hold or cannot be met. Allow more."
+        )
+    i = allowed[-1]
+    if i == len(u) - 1:
+        return 1.0
+    part = max(limit - sums[i], 0.0) / (sums[i + 1] - sums[i])
+    return float(u[i] + (u[i + 1] - u[i]) * part)
+
+
+def _check_size(value: Any, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if isinstance(value, bool | np.bool_ | str) or not 0.0 <= number < np.inf:
+        raise ValueError(f"{name}={value!r} is not a finite number of 0 or more. Pass one.")
+    return number
 
 
 def _check_positions(unfairness: Any) -> FloatArray:

@@ -11,7 +11,51 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from meanparity._typing import Features
+from meanparity._typing import Features, FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pool:
+    """People to be scored: what is known of them before their outcomes are.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (p, d)
+        Their features, with the columns of the training rows. For the kernel "precomputed", kernel
+        values with the training rows and then with the pool itself: (p, n + p).
+    sensitive_features : array-like of shape (p,) or (p, r), or data frame
+        Their sensitive columns, as in fit; not needed when `sensitive_columns` are in X.
+    control_features : array-like or data frame, optional
+        Their control columns, if fit has some.
+    sample_weight : array-like of shape (p,), optional
+        How much each of them counts in a mean.
+
+    Examples
+    --------
+    >>> Pool([[1.0], [2.0], [4.0]], ["a", "b", "b"])
+    Pool(3 rows)
+    """
+
+    X: Any
+    sensitive_features: Any = None
+    control_features: Any = None
+    sample_weight: Any = None
+
+    @classmethod
+    def of(cls, pool: Any) -> Pool:
+        """A pool from itself or from a pair (X, sensitive_features)."""
+        if isinstance(pool, Pool):
+            return pool
+        if isinstance(pool, tuple) and len(pool) == 2:
+            return cls(*pool)
+        raise TypeError(
+            f"pool is a {type(pool).__name__}. Pass a pair (X_pool, sensitive_features_pool), or "
+            "meanparity.Pool(X_pool, sensitive_features=..., control_features=..., "
+            "sample_weight=...)."
+        )
+
+    def __repr__(self) -> str:
+        return f"Pool({_shape(self.X, _frame(self.X))[0]} rows)"
 
 
 @dataclass(frozen=True)
@@ -124,6 +168,44 @@ class Table:
                 rows = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
                 values[f"column {position}"] = rows[:, position]
         return values
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+    """Weights of n rows: finite, none negative, not all zero.
+
+    Examples
+    --------
+    >>> check_weights([1, 0, 2], 3)
+    array([1., 0., 2.])
+    """
+    weights: FloatArray = check_array(
+        sample_weight,
+        ensure_2d=False,
+        dtype=np.float64,
+        input_name="sample_weight",
+        ensure_non_negative=True,
+        copy=True,
+    )
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, but there are {n_rows} rows. Pass one "
+            "weight for each row."
+        )
+    if not weights.any() or not np.isfinite(weights.sum()):
+        raise ValueError(
+            f"The weights in sample_weight sum to {weights.sum():g}: all are zero, or some too "
+            "large. Pass weights of which at least one is positive."
+        )
+    return weights
+
+
+def stack(X: Features, points: Features | None) -> Features:
+    """Rows above other rows, sparse if any are."""
+    if points is None:
+        return X
+    if sparse.issparse(X) or sparse.issparse(points):
+        return sparse.vstack([X, points], format="csr")
+    return np.vstack([X, points])
 
 
 def _frame(X: Any) -> nw.DataFrame[Any] | None:

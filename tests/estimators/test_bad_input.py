@@ -54,7 +54,10 @@ BAD = {
         lambda X, y, s: (X, y, np.full(30, "a")),
         r"one group only \('a' in all 30 rows\)",
     ),
-    "as many groups as rows": (lambda X, y, s: (X, y, np.arange(30)), "every row is its own group"),
+    "as many groups as rows": (
+        lambda X, y, s: (X, y, [f"id {i}" for i in range(30)]),
+        "every row is its own group",
+    ),
 }
 
 

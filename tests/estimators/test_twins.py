@@ -160,11 +160,11 @@ def test_every_gap_is_the_dials_share_of_the_free_one(
     model.fit(case.X, case.y, sensitive_features=case.codes)
     free = ParityKernelRidge(unfairness=1.0, **settings)
     free.fit(case.X, case.y, sensitive_features=case.codes)
-    gaps = MeanParity().functionals(case.groups).gaps
+    gaps = MeanParity().functionals(case.rows).gaps
     here, there = gaps(model.predict(case.X)[:, None]), gaps(free.predict(case.X)[:, None])
     assert np.abs(here - unfairness * there).max() <= 1e-10 * case.scale
     assert model.parity_residual_ <= 1e-10 * case.scale
-    means = case.groups.means(model.predict(case.X))
+    means = case.rows.groups.means(model.predict(case.X))
     assert np.allclose(
         list(model.group_means_.values()), means, rtol=1e-10, atol=1e-10 * case.scale
     )

@@ -1,5 +1,6 @@
 """The paper's formulas, naive and readable: the truth that fast code is compared with."""
 
+from tests.oracles.constrained import conditions, kkt
 from tests.oracles.metrics import dpd, norm_of_cov, smd
 from tests.oracles.paper import (
     kkt_kernel,
@@ -10,7 +11,9 @@ from tests.oracles.paper import (
 )
 
 __all__ = [
+    "conditions",
     "dpd",
+    "kkt",
     "kkt_kernel",
     "kkt_linear",
     "norm_of_cov",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from meanparity.constraints import CovarianceParity, MeanParity
 from meanparity.kernels import Kernel
-from meanparity.solvers import solve
+from meanparity.solvers import Task, solve
 from tests.oracles import kkt_kernel, kkt_linear, paper_kernel, sensitive_contrasts
 from tests.problems import cases
 
@@ -30,17 +30,9 @@ def bind(kind, X):
 
 
 def run(case, bound, alpha, *, functionals=None, linear=False, fit_intercept=False, solver):
-    functionals = MeanParity().functionals(case.groups) if functionals is None else functionals
-    return solve(
-        case.X,
-        case.y[:, None],
-        functionals,
-        np.array([alpha]),
-        kernel=bound,
-        is_linear=linear,
-        fit_intercept=fit_intercept,
-        solver=solver,
-    )
+    functionals = MeanParity().functionals(case.rows) if functionals is None else functionals
+    task = Task(case.X, case.y[:, None], np.array([alpha]), functionals, fit_intercept)
+    return solve(task, kernel=bound, is_linear=linear, solver=solver)
 
 
 def determined(K, functionals, alpha):
@@ -78,7 +70,7 @@ def test_kernel_solvers_meet_the_optimality_conditions(case, kind, penalty, solv
     bound = bind(kind, case.X)
     K = bound.block(case.X)
     alpha = penalty * np.mean(np.diag(K))
-    assume(determined(K, MeanParity().functionals(case.groups), alpha))
+    assume(determined(K, MeanParity().functionals(case.rows), alpha))
     solution = run(case, bound, alpha, fit_intercept=fit_intercept, solver=solver)
     C = sensitive_contrasts(case.codes)
     rows = np.vstack([K, bound.block(case.X_new)])
@@ -99,7 +91,7 @@ def test_kernel_solvers_give_the_papers_formula(case, kind, penalty, solver):
     bound = bind(kind, case.X)
     K = bound.block(case.X)
     alpha = penalty * np.mean(np.diag(K))
-    assume(determined(K, MeanParity().functionals(case.groups), alpha))
+    assume(determined(K, MeanParity().functionals(case.rows), alpha))
     solution = run(case, bound, alpha, solver=solver)
     K_S = (case.codes[:, None] == case.codes).astype(float)
     w = paper_kernel(K, K_S, case.y, alpha)
@@ -112,7 +104,7 @@ def test_without_penalty_the_solution_of_least_norm(case, kind, solver):
     bound = bind(kind, case.X)
     K = bound.block(case.X)
     spectrum = np.linalg.eigvalsh(K) / np.linalg.norm(K, 2)
-    C = MeanParity().functionals(case.groups).dense()
+    C = MeanParity().functionals(case.rows).dense()
     sizes = np.linalg.eigvalsh(C.T @ K @ C) / np.mean(np.diag(K))
     assume(not np.any((sizes > 1e-15) & (sizes < 1e-3)))
     # where eigenvalues fade into rounding, "least norm" depends on where the line is drawn
@@ -146,7 +138,7 @@ def test_targets_are_met_and_multipliers_are_derivatives(case, penalty, fit_inte
     else:
         bound = bind("rbf", case.X)
         alpha = penalty
-    base = MeanParity().functionals(case.groups)
+    base = MeanParity().functionals(case.rows)
     free = run(case, bound, alpha, linear=True, fit_intercept=fit_intercept, solver=solver).free
     reachable = base.apply(free.fitted)[:, 0]  # targets that the space can meet
     solutions = [
@@ -154,7 +146,7 @@ def test_targets_are_met_and_multipliers_are_derivatives(case, penalty, fit_inte
             case,
             bound,
             alpha,
-            functionals=replace(base, targets=share * reachable),
+            functionals=replace(base, targets=share * reachable[:, None]),
             linear=True,
             fit_intercept=fit_intercept,
             solver=solver,
@@ -178,7 +170,7 @@ def test_targets_are_met_and_multipliers_are_derivatives(case, penalty, fit_inte
 def test_parity_is_exact(case, penalty, kind, constraint):
     bound = bind(kind, case.X)
     alpha = penalty * np.mean(bound.diagonal(case.X))
-    functionals = constraint.functionals(case.groups)
+    functionals = constraint.functionals(case.rows)
     solution = run(
         case, bound, alpha, functionals=functionals, linear=kind == "linear", solver="auto"
     )
@@ -200,7 +192,7 @@ def test_indefinite_kernels_get_a_stationary_point_with_parity(case, coef0, alph
     K = bound.block(case.X)
     H = np.eye(len(K)) - fit_intercept / len(K)
     spectrum = np.linalg.eigvalsh(H @ K @ H + alpha * np.eye(len(K)))
-    C = MeanParity().functionals(case.groups).dense()
+    C = MeanParity().functionals(case.rows).dense()
     sizes = np.abs(np.linalg.eigvalsh(C.T @ K @ C))
     # neither the matrix nor a functional may be on the edge between positive and negative
     assume(np.abs(spectrum).min() > 1e-2)
@@ -221,19 +213,11 @@ def test_each_output_has_its_own_penalty(case, solver):
     size = np.mean(bound.diagonal(case.X))
     Y = np.stack([case.y, case.y**2 / case.scale, -case.y, case.y + 1], axis=1)
     alpha = size * np.array([1.0, 0.1, 1.0, 10.0])
-    functionals = MeanParity().functionals(case.groups)
+    functionals = MeanParity().functionals(case.rows)
 
     def run_outputs(Y, alpha):
-        return solve(
-            case.X,
-            Y,
-            functionals,
-            alpha,
-            kernel=bound,
-            is_linear=True,
-            fit_intercept=True,
-            solver=solver,
-        )
+        task = Task(case.X, Y, alpha, functionals, True)
+        return solve(task, kernel=bound, is_linear=True, solver=solver)
 
     together = run_outputs(Y, alpha)
     for j in range(4):

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from meanparity.constraints import Constraint
-from meanparity.estimators.base import ParityRegressor, Problem
-from meanparity.estimators.ridge import LinearFunctions, centre_of
+from meanparity.estimators.base import ParityRegressor
+from meanparity.estimators.problem import Problem
+from meanparity.estimators.ridge import LinearFunctions, centred
 from meanparity.kernels import AbstractKernel, Kernel, ShiftedKernel, resolve_kernel
 from meanparity.path import Basis
 from meanparity.solvers import Solution, solve
+from meanparity.sources import stack
 
 
 class ParityKernelRidge(ParityRegressor):
@@ -39,8 +43,28 @@ class ParityKernelRidge(ParityRegressor):
     unfairness : float, default=0.0
         The dial (the paper's α): 0 is parity, 1 is the unconstrained fit; between, every gap on
         the training rows is this share of the unconstrained one.
-    constraint : {"mean_parity", "covariance_parity"} or Constraint, default="mean_parity"
-        What has to hold.
+    max_gap : float, optional
+        The dial in the units of y, instead of `unfairness`: the largest allowed distance of a
+        group's mean from the mean of all groups. `unfairness_` tells what it comes to.
+    constraint : {"mean_parity", "covariance_parity", "residual_parity"} or Constraint
+        What has to hold, by default "mean_parity".
+    parity_on : {"both", "train", "pool"}, default="both"
+        Where it has to hold: on the training rows, on the pool that is passed to `fit`, or on
+        both (that is, on the training rows if there is no pool).
+    intersectional : bool, default=True
+        Whether every combination of sensitive categories that occurs is a group, or, with False,
+        the groups of each column are compared apart.
+    continuous : "auto" or list of names or positions, default="auto"
+        Sensitive columns that are numbers, such as age: predictions get zero covariance with them
+        (or with their powers or splines, see `MeanParity`). "auto" takes columns of numbers with
+        more than 20 values, and warns; [] makes every value a group.
+    missing : {"error", "group", "ignore"}, default="error"
+        What a missing sensitive or control value is: an error, a group of its own, or a row that
+        counts in the loss and not in the constraint.
+    min_group_size : int, default=10
+        Groups of fewer rows give a warning with their sizes and standard errors; none are merged.
+    weight_scope : {"both", "loss", "constraint"}, default="both"
+        What `sample_weight` counts in.
     sensitive_columns : int, str or list of them, optional
         Positions or names of columns of X that say who is in which group, instead of
         `sensitive_features`. They stay features as well unless `drop_sensitive`.
@@ -53,9 +77,12 @@ class ParityKernelRidge(ParityRegressor):
     Attributes
     ----------
     dual_coef_ : (n,) or (n, m) array
-        Coefficient of each training row. Not there when the solver is "primal".
+        Coefficient of each training row, and then of each row of the pool (n + p of them): a
+        model that holds on a pool keeps the pool's features. Not there when the solver is
+        "primal", which keeps no rows.
     X_fit_ : (n, d) array or sparse matrix
-        The training rows. Not there when the solver is "primal" or the kernel "precomputed".
+        The training rows, and then those of the pool. Not there when the solver is "primal" or
+        the kernel "precomputed".
     coef_ : (d,) or (m, d) array
         Coefficients of the features, when the solver is "primal".
     intercept_ : float or (m,) array
@@ -63,16 +90,20 @@ class ParityKernelRidge(ParityRegressor):
     group_means_ : dict
         Mean prediction of each group on the training rows.
     parity_residual_ : float
-        Largest deviation from the constraint on the training rows, in the units of y: what
-        rounding left.
+        Largest deviation from the constraint on the rows on which it holds, in the units of y:
+        what rounding left.
     tradeoff_ : Tradeoff
         Everything between the constrained and the free fit.
     unfairness_ : float
         The dial's position in fit.
-    groups_ : Groups
-        Who is in which group.
+    groups_ : Groups or None
+        Who is in which group; None if all sensitive columns are numbers.
+    continuous_ : tuple of str
+        The sensitive columns that were read as numbers.
+    unconstrained_strata_ : dict
+        Strata of the control features in which one group occurs only, and their numbers of rows.
     implies_mean_parity_ : bool
-        Whether the constraint makes the group means equal on these groups.
+        Whether the constraint makes the means of all groups equal.
     solver_, solver_info_ : str, Info
         Which solver ran, and what it took.
     n_features_in_, feature_names_in_
@@ -104,7 +135,14 @@ class ParityKernelRidge(ParityRegressor):
         kernel_params: Mapping[str, Any] | None = None,
         fit_intercept: bool = False,
         unfairness: float = 0.0,
+        max_gap: float | None = None,
         constraint: str | Constraint = "mean_parity",
+        parity_on: str = "both",
+        intersectional: bool = True,
+        continuous: Any = "auto",
+        missing: str = "error",
+        min_group_size: int = 10,
+        weight_scope: str = "both",
         sensitive_columns: Any = None,
         drop_sensitive: bool = False,
         solver: str = "auto",
@@ -117,12 +155,28 @@ class ParityKernelRidge(ParityRegressor):
         self.kernel_params = kernel_params
         self.fit_intercept = fit_intercept
         self.unfairness = unfairness
+        self.max_gap = max_gap
         self.constraint = constraint
+        self.parity_on = parity_on
+        self.intersectional = intersectional
+        self.continuous = continuous
+        self.missing = missing
+        self.min_group_size = min_group_size
+        self.weight_scope = weight_scope
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
         self.solver = solver
 
-    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None) -> ParityKernelRidge:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        pool: Any = None,
+    ) -> ParityKernelRidge:
         """Fit the constrained and the unconstrained model.
 
         Parameters
@@ -132,10 +186,26 @@ class ParityKernelRidge(ParityRegressor):
         y : array-like of shape (n,) or (n, m)
             Targets.
         sensitive_features : array-like of shape (n,) or (n, r), series or data frame
-            One or several sensitive columns; every combination of values that occurs is a group.
-            Required unless `sensitive_columns` names columns of X.
+            One or several sensitive columns. Required unless `sensitive_columns` names columns of
+            X.
+        control_features : array-like of shape (n,) or (n, c), series or data frame, optional
+            Columns such as the grade: the constraint holds inside each combination of their
+            values.
+        sample_weight : array-like of shape (n,), optional
+            Weights, such as exposures. Whole numbers do what repeated rows would.
+        pool : (X_pool, sensitive_features_pool) or Pool, optional
+            People to be scored, whose y is not known: the constraint holds exactly on them.
         """
-        problem = self._fit(X, y, sensitive_features, self._solve)
+        problem = self._fit(
+            X,
+            y,
+            self._solve,
+            precomputed=self._precomputed,
+            sensitive_features=sensitive_features,
+            control_features=control_features,
+            sample_weight=sample_weight,
+            pool=pool,
+        )
         for left_over in {"coef_", "dual_coef_", "X_fit_"} & set(vars(self)):
             delattr(self, left_over)
         coef, intercept = self._function.coef, self._function.intercept
@@ -146,26 +216,19 @@ class ParityKernelRidge(ParityRegressor):
         else:
             self.dual_coef_ = coef[:, 0] if single else coef
             if not self._precomputed:
-                self.X_fit_ = problem.X
+                self.X_fit_ = stack(problem.task.X, problem.task.points)
         self.intercept_ = float(intercept[0]) if single else intercept
         return self
 
     def _solve(self, problem: Problem) -> tuple[Solution, Basis]:
         kernel = self._kernel()
         is_linear = isinstance(kernel, Kernel) and kernel.is_linear
-        origin = centre_of(problem.X, bool(self.fit_intercept and is_linear))
-        X = problem.X - origin if origin.any() else problem.X
-        bound = kernel.bind(X, problem.table.feature_names)
-        solution = solve(
-            X,
-            problem.Y,
-            problem.functionals,
-            problem.alpha,
-            kernel=bound,
-            is_linear=is_linear,
-            fit_intercept=bool(self.fit_intercept),
-            solver=self.solver,
-        )
+        task, origin = problem.task, np.zeros(0)
+        if is_linear:
+            task, origin = centred(task)
+        points = task.X if self._precomputed else stack(task.X, task.points)
+        bound = kernel.bind(points, problem.table.feature_names)
+        solution = solve(task, kernel=bound, is_linear=is_linear, solver=self.solver)
         if solution.info.solver == "primal":
             return solution, LinearFunctions(origin)
         return solution, ShiftedKernel(bound, origin) if origin.any() else bound

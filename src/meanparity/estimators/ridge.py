@@ -10,10 +10,12 @@ from scipy import sparse
 
 from meanparity._typing import Features, FloatArray
 from meanparity.constraints import Constraint
-from meanparity.estimators.base import ParityRegressor, Problem
+from meanparity.estimators.base import ParityRegressor
+from meanparity.estimators.problem import Problem
 from meanparity.kernels import Kernel
 from meanparity.path import Basis
-from meanparity.solvers import Fit, Solution, solve
+from meanparity.solvers import Fit, Solution, Task, solve
+from meanparity.sources import stack
 
 
 class ParityRidge(ParityRegressor):
@@ -33,8 +35,28 @@ class ParityRidge(ParityRegressor):
     unfairness : float, default=0.0
         The dial: 0 is parity, 1 is the unconstrained fit; between, every gap on the training rows
         is this share of the unconstrained one.
-    constraint : {"mean_parity", "covariance_parity"} or Constraint, default="mean_parity"
-        What has to hold.
+    max_gap : float, optional
+        The dial in the units of y, instead of `unfairness`: the largest allowed distance of a
+        group's mean from the mean of all groups. `unfairness_` tells what it comes to.
+    constraint : {"mean_parity", "covariance_parity", "residual_parity"} or Constraint
+        What has to hold, by default "mean_parity".
+    parity_on : {"both", "train", "pool"}, default="both"
+        Where it has to hold: on the training rows, on the pool that is passed to `fit`, or on
+        both (that is, on the training rows if there is no pool).
+    intersectional : bool, default=True
+        Whether every combination of sensitive categories that occurs is a group, or, with False,
+        the groups of each column are compared apart.
+    continuous : "auto" or list of names or positions, default="auto"
+        Sensitive columns that are numbers, such as age: predictions get zero covariance with them
+        (or with their powers or splines, see `MeanParity`). "auto" takes columns of numbers with
+        more than 20 values, and warns; [] makes every value a group.
+    missing : {"error", "group", "ignore"}, default="error"
+        What a missing sensitive or control value is: an error, a group of its own, or a row that
+        counts in the loss and not in the constraint.
+    min_group_size : int, default=10
+        Groups of fewer rows give a warning with their sizes and standard errors; none are merged.
+    weight_scope : {"both", "loss", "constraint"}, default="both"
+        What `sample_weight` counts in.
     sensitive_columns : int, str or list of them, optional
         Positions or names of columns of X that say who is in which group, instead of
         `sensitive_features`. They stay features as well unless `drop_sensitive`.
@@ -53,16 +75,20 @@ class ParityRidge(ParityRegressor):
     group_means_ : dict
         Mean prediction of each group on the training rows.
     parity_residual_ : float
-        Largest deviation from the constraint on the training rows, in the units of y: what
-        rounding left.
+        Largest deviation from the constraint on the rows on which it holds, in the units of y:
+        what rounding left.
     tradeoff_ : Tradeoff
         Everything between the constrained and the free fit.
     unfairness_ : float
         The dial's position in fit.
-    groups_ : Groups
-        Who is in which group.
+    groups_ : Groups or None
+        Who is in which group; None if all sensitive columns are numbers.
+    continuous_ : tuple of str
+        The sensitive columns that were read as numbers.
+    unconstrained_strata_ : dict
+        Strata of the control features in which one group occurs only, and their numbers of rows.
     implies_mean_parity_ : bool
-        Whether the constraint makes the group means equal on these groups.
+        Whether the constraint makes the means of all groups equal.
     solver_, solver_info_ : str, Info
         Which solver ran, and what it took.
     n_features_in_, feature_names_in_
@@ -91,7 +117,14 @@ class ParityRidge(ParityRegressor):
         alpha: Any = 1.0,
         fit_intercept: bool = True,
         unfairness: float = 0.0,
+        max_gap: float | None = None,
         constraint: str | Constraint = "mean_parity",
+        parity_on: str = "both",
+        intersectional: bool = True,
+        continuous: Any = "auto",
+        missing: str = "error",
+        min_group_size: int = 10,
+        weight_scope: str = "both",
         sensitive_columns: Any = None,
         drop_sensitive: bool = False,
         solver: str = "auto",
@@ -99,12 +132,28 @@ class ParityRidge(ParityRegressor):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.unfairness = unfairness
+        self.max_gap = max_gap
         self.constraint = constraint
+        self.parity_on = parity_on
+        self.intersectional = intersectional
+        self.continuous = continuous
+        self.missing = missing
+        self.min_group_size = min_group_size
+        self.weight_scope = weight_scope
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
         self.solver = solver
 
-    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None) -> ParityRidge:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        pool: Any = None,
+    ) -> ParityRidge:
         """Fit the constrained and the unconstrained model.
 
         Parameters
@@ -114,10 +163,25 @@ class ParityRidge(ParityRegressor):
         y : array-like of shape (n,) or (n, m)
             Targets.
         sensitive_features : array-like of shape (n,) or (n, r), series or data frame
-            One or several sensitive columns; every combination of values that occurs is a group.
-            Required unless `sensitive_columns` names columns of X.
+            One or several sensitive columns. Required unless `sensitive_columns` names columns of
+            X.
+        control_features : array-like of shape (n,) or (n, c), series or data frame, optional
+            Columns such as the grade: the constraint holds inside each combination of their
+            values.
+        sample_weight : array-like of shape (n,), optional
+            Weights, such as exposures. Whole numbers do what repeated rows would.
+        pool : (X_pool, sensitive_features_pool) or Pool, optional
+            People to be scored, whose y is not known: the constraint holds exactly on them.
         """
-        self._fit(X, y, sensitive_features, self._solve)
+        self._fit(
+            X,
+            y,
+            self._solve,
+            sensitive_features=sensitive_features,
+            control_features=control_features,
+            sample_weight=sample_weight,
+            pool=pool,
+        )
         coef, intercept = self._function.coef, self._function.intercept
         single = self._function.single_output
         intercept = intercept - cast(LinearFunctions, self._functions).origin @ coef
@@ -126,28 +190,23 @@ class ParityRidge(ParityRegressor):
         return self
 
     def _solve(self, problem: Problem) -> tuple[Solution, Basis]:
-        origin = centre_of(problem.X, self.fit_intercept)
-        X = problem.X - origin if origin.any() else problem.X
-        solution = solve(
-            X,
-            problem.Y,
-            problem.functionals,
-            problem.alpha,
-            kernel=Kernel("linear").bind(X),
-            is_linear=True,
-            fit_intercept=bool(self.fit_intercept),
-            solver=self.solver,
-        )
+        task, origin = centred(problem.task)
+        points = stack(task.X, task.points)
+        kernel = Kernel("linear").bind(points)
+        solution = solve(task, kernel=kernel, is_linear=True, solver=self.solver)
         if solution.info.solver != "primal":
-            fair, free = _on_columns(solution.fair, X), _on_columns(solution.free, X)
+            fair, free = (_on_columns(fit, task, points) for fit in (solution.fair, solution.free))
             solution = replace(solution, fair=fair, free=free)
         return solution, LinearFunctions(origin)
 
 
-def _on_columns(fit: Fit, X: Features) -> Fit:
-    """A fit with one coefficient for each row of X, as one for each column."""
-    coef = X.T @ fit.coef
-    return replace(fit, coef=coef, fitted=X @ coef + fit.intercept)
+def _on_columns(fit: Fit, task: Task, points: Features) -> Fit:
+    """A fit with one coefficient for each row and each row of the pool, as one for each column."""
+    coef = points.T @ fit.coef
+    held = fit.held
+    if task.points is not None:
+        held = task.pool.apply(task.points @ coef + fit.intercept)
+    return replace(fit, coef=coef, fitted=task.X @ coef + fit.intercept, held=held)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,9 +229,14 @@ class LinearFunctions:
         return values
 
 
-def centre_of(X: Features, fit_intercept: bool) -> FloatArray:
-    """The mean of dense rows if there is an intercept, else zeros: (d,)."""
-    if fit_intercept and not sparse.issparse(X):
-        mean: FloatArray = X.mean(axis=0)
-        return mean
-    return np.zeros(X.shape[1])
+def centred(task: Task) -> tuple[Task, FloatArray]:
+    """The task on dense features less their mean if there is an intercept, and that mean: (d,)."""
+    if not task.fit_intercept or sparse.issparse(task.X):
+        return task, np.zeros(task.X.shape[1])
+    origin: FloatArray = task.X.mean(axis=0)
+    if not origin.any():
+        return task, origin
+    points = task.points
+    if points is not None:
+        points = (points.toarray() if sparse.issparse(points) else points) - origin
+    return replace(task, X=task.X - origin, points=points), origin

@@ -4,12 +4,14 @@ from meanparity.linalg.blas import multiply
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.small import pivoted_cholesky, symmetric_basis
 from meanparity.linalg.symmetric import (
+    Eigen,
     SymmetricFactor,
     SymmetricMatrix,
     row_blocks,
 )
 
 __all__ = [
+    "Eigen",
     "SymmetricFactor",
     "SymmetricMatrix",
     "multiply",

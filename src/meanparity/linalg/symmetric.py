@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -94,14 +94,32 @@ class SymmetricMatrix:
                 blas.multiply(right.T, Z[rows], product[rows.stop :], add=True)
         return product
 
-    def centre(self) -> tuple[SymmetricMatrix, FloatArray]:
-        """``H K H`` with ``H = I − 11ᵀ/n``, in place, and the row means of K, (n,)."""
-        row_means = self.times(np.ones((len(self), 1)))[:, 0] / len(self)
-        means = row_means - row_means.mean() / 2
+    def centre(self, shares: FloatArray) -> tuple[SymmetricMatrix, FloatArray]:
+        """``H K Hᵀ`` with ``H = I − 1 sharesᵀ``, in place, and the row means of K, (n,).
+
+        `shares`, (n,), sum to one: the weight of each row in a mean.
+        """
+        row_means = self.times(shares[:, None])[:, 0]
+        means = row_means - shares @ row_means / 2
         for rows in row_blocks(len(self), _TILE):
             self.array[rows, rows.start :] -= means[rows, None]
             self.array[rows, rows.start :] -= means[rows.start :]
         return SymmetricMatrix(self.array, self.diagonal - 2 * means), row_means
+
+    def deflate(self, V: FloatArray, signs: FloatArray) -> SymmetricMatrix:
+        """``K − V diag(signs) Vᵀ`` for V of shape (n, r), in place."""
+        right, V = np.ascontiguousarray((V * signs).T), np.ascontiguousarray(V)
+        for rows in row_blocks(len(self), _TILE):
+            after = slice(rows.start, len(self))
+            blas.multiply(V[rows], right[:, after], self.array[rows, after], scale=-1.0, add=True)
+        return SymmetricMatrix(self.array, self.diagonal - (V**2) @ signs)
+
+    def scale(self, root: FloatArray) -> SymmetricMatrix:
+        """``diag(root) K diag(root)`` for root of shape (n,), in place."""
+        for rows in row_blocks(len(self), _TILE):
+            self.array[rows, rows.start :] *= root[rows, None]
+            self.array[rows, rows.start :] *= root[rows.start :]
+        return SymmetricMatrix(self.array, self.diagonal * root**2)
 
     def cholesky(self, shift: float) -> Cholesky:
         """Factor ``K + shift·I = L Lᵀ`` into the lower triangle, left-looking, block by block.
@@ -130,8 +148,8 @@ class SymmetricMatrix:
                 _LOG.info("factorisation: %.0f%% done", 100 * (1 - (1 - rows.stop / n) ** 3))
         return Cholesky(A)
 
-    def eigen(self, shift: float) -> Eigen:
-        """Eigendecomposition of ``K + shift·I``; the matrix itself stays."""
+    def eigen(self) -> Eigen:
+        """Eigendecomposition of K; the matrix itself stays."""
         n = len(self)
         require_memory(
             3 * 8 * n * n,  # the eigenvectors and what LAPACK's divide and conquer works in
@@ -141,7 +159,7 @@ class SymmetricMatrix:
         self.require_finite()
         full = np.triu(self.array, 1)
         full += full.T
-        np.einsum("ii->i", full)[:] = self.diagonal + shift
+        np.einsum("ii->i", full)[:] = self.diagonal
         values, vectors = scipy.linalg.eigh(
             full, overwrite_a=True, check_finite=False, driver="evd"
         )
@@ -204,6 +222,10 @@ class Eigen:
     values: FloatArray
     vectors: FloatArray
     cut: float
+
+    def shifted(self, shift: float) -> Eigen:
+        """``A + shift·I``."""
+        return replace(self, values=self.values + shift)
 
     def solve(self, rhs: FloatArray) -> FloatArray:
         """``A⁺ rhs`` for rhs of shape (n, r)."""

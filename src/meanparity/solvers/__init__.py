@@ -2,5 +2,6 @@
 
 from meanparity.solvers.choose import SOLVERS, solve
 from meanparity.solvers.solution import Fit, Info, Solution
+from meanparity.solvers.task import Task
 
-__all__ = ["SOLVERS", "Fit", "Info", "Solution", "solve"]
+__all__ = ["SOLVERS", "Fit", "Info", "Solution", "Task", "solve"]

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from meanparity._typing import FloatArray
-from meanparity.constraints import Functionals
-from meanparity.linalg import SymmetricMatrix
-from meanparity.solvers.dual import solve_dual
+from meanparity.solvers.dual import Dual
 from meanparity.solvers.solution import Pieces
+from meanparity.solvers.task import Task
 
 
-def solve_dense(
-    K: SymmetricMatrix,
-    Y: FloatArray,
-    functionals: Functionals,
-    alpha: float,
-    row_means: FloatArray | None,
-) -> Pieces:
-    """Minimise ``‖y − g‖² + λ‖g‖²`` subject to the functionals; see `solve_dual`.
+def solve_dense(dual: Dual, task: Task, alpha: float) -> Pieces:
+    """Solve for outputs that share a penalty; see `Dual.solve`.
 
     Raises
     ------
     NotPositiveDefiniteError
-        When ``K + λI`` has no Cholesky factorisation in floating point.
+        When the matrix has no Cholesky factorisation in floating point.
     """
-    factor = K.cholesky(alpha)
-    return solve_dual(K, factor, Y, functionals, alpha, row_means)
+    return dual.solve(task, alpha, dual.K.cholesky(alpha), None)

@@ -1,88 +1,205 @@
-"""The dual problem: functions ``Σ c_i κ(·, x_i) + b``, given a factorised ``A = K + λI``.
+"""The dual problem: functions ``Σ c_i κ(·, x_i) + Σ_z e_z κ(·, z) + b`` on rows x and a pool z.
 
-With K the Gram matrix and C the functionals, the constrained coefficients are
-``c = A⁻¹(y − Bν)``: one factorisation and q + 1 right-hand sides give the free solution, the
-constrained one and with them everything between. Here B spans the functionals' representers,
-orthonormal in the space of functions (the paper's eigenfunctions θ), so ``BᵀKB = I`` and
-``c ↦ c − B(BᵀKc)`` is the paper's projection onto the functions that meet the constraint.
+Orthonormal representers ``r_j`` of the functionals (the paper's eigenfunctions θ) make
+``g ↦ g − Σ_j ⟨r_j, g⟩ r_j`` the paper's projection onto the functions that meet the constraint.
+They are of two kinds:
 
-An unpenalised intercept is the same problem with the centred kernel and centred y.
+* of functionals on training rows that count in the loss, ``r = Σ_i B_i κ(·, x_i)``. The constrained
+  coefficients are ``c = A⁻¹(y − diag(1/u) B ν)`` with ``A = K + λ diag(1/u)``, so one factorisation
+  and a few right-hand sides give the free and the constrained solution;
+* of all others, such as those on a pool. The functions on which these vanish have the kernel
+  ``κ(x, x') − Σ_j r_j(x) r_j(x')``, and on them the problem is of the first kind. The free solution
+  follows from the same factorisation by the Woodbury identity, which adds and never subtracts.
+
+With weights u, ``A⁻¹ = S (S K S + λI)⁻¹ S`` for ``S = diag(√u)``, so that rows of weight zero do
+no harm. An unpenalised intercept is the same problem with the centred kernel and centred y.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from meanparity._typing import FloatArray
-from meanparity.constraints import Functionals
-from meanparity.linalg import SymmetricFactor, SymmetricMatrix, require_memory, symmetric_basis
+from meanparity.kernels import BoundKernel, gram
+from meanparity.linalg import (
+    Eigen,
+    SymmetricFactor,
+    SymmetricMatrix,
+    multiply,
+    require_memory,
+    row_blocks,
+)
+from meanparity.solvers.representers import PoolMoments, Representers
 from meanparity.solvers.solution import Fit, Pieces
+from meanparity.solvers.task import Task
+
+_NUMBERS = 2**22  # kernel values held at a time (32 MiB)
 
 
-def solve_dual(
-    K: SymmetricMatrix,
-    factor: SymmetricFactor,
-    Y: FloatArray,
-    functionals: Functionals,
-    alpha: float,
-    row_means: FloatArray | None,
-) -> Pieces:
-    """The constrained and the free minimiser of ``‖y − g‖² + λ‖g‖²``.
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """A task on kernel functions, with all that does not depend on the penalty.
 
     Parameters
     ----------
+    kernel : BoundKernel
+        The kernel, bound to the training rows followed by the pool.
     K : SymmetricMatrix
-        Gram matrix, (n, n), centred when there is an intercept.
-    factor : SymmetricFactor
-        Factorisation of ``K + λI``, or a pseudo-inverse.
-    Y : (n, m) array
-        Targets.
-    functionals : Functionals
-        The q functionals ``Cᵀ g = t``.
-    alpha : float
-        λ.
+        Gram matrix, (n, n): centred for an intercept, scaled by √u, deflated by the representers
+        of the second kind.
+    whole : Eigen or None
+        Eigendecomposition of the matrix before it was deflated, if that was asked for.
+    representers : Representers
+        Of all functionals.
+    pool : PoolMoments
+        Of the pool's functionals.
     row_means : (n,) array or None
-        Mean of each row of the Gram matrix before it was centred; None without an intercept.
-
-    Returns
-    -------
-    fair, free, multipliers
+        Means of the rows of the Gram matrix before it was centred; None without an intercept.
     """
-    m = Y.shape[1]
-    centre = np.zeros(m) if row_means is None else Y.mean(axis=0)
-    require_memory(
-        6 * 8 * len(K) * len(functionals),
-        what=f"A constraint of {len(functionals):,} conditions on {len(K):,} rows",
-        advice="Use fewer groups.",
-    )
 
-    # B with BᵀKB = I: the functionals that the space can see at all (of an indefinite kernel,
-    # BᵀKB has entries −1 as well)
-    C = functionals.dense()
-    KC = K.times(C)
-    E = functionals.apply(KC)
-    largest = np.max(np.sqrt(np.abs(K.diagonal)) @ np.abs(C)) ** 2  # what can cancel to nothing
-    W, signs = symmetric_basis(E, np.finfo(float).eps * largest)
-    B, KB, target = C @ W, KC @ W, (W.T @ functionals.targets)[:, None]
+    kernel: BoundKernel
+    K: SymmetricMatrix
+    whole: Eigen | None
+    representers: Representers
+    pool: PoolMoments
+    row_means: FloatArray | None
 
-    Z = factor.solve(np.hstack([Y - centre, B]))
-    free, Z_B = Z[:, :m], Z[:, m:]
-    reduced = np.linalg.lstsq(KB.T @ Z_B, KB.T @ free - target, rcond=None)[0]
-    fair = free - Z_B @ reduced
-    for _ in range(2):  # the second time takes away what rounding left of the first
-        fair -= (B * signs) @ (KB.T @ fair - target)
-    multipliers = W @ reduced
+    @classmethod
+    def prepare(cls, task: Task, kernel: BoundKernel, *, advice: str, spectral: bool) -> Dual:
+        """Compute the kernel matrix and the representers.
 
-    coef = np.hstack([fair, free])
-    intercept = np.tile(centre, 2)
-    if row_means is not None:
-        coef -= coef.mean(axis=0)  # 1ᵀc = 0 holds already up to rounding
-        intercept -= row_means @ coef
-    values = K.times(coef)
-    penalty = alpha * np.einsum("ij,ij->j", coef, values)
-    fits = []
-    for part in (slice(0, m), slice(m, 2 * m)):
-        fitted = values[:, part] + centre
-        objective = np.sum((Y - fitted) ** 2, axis=0) + penalty[part]
-        fits.append(Fit(coef[:, part], intercept[part], fitted, objective))
-    return fits[0], fits[1], multipliers
+        Parameters
+        ----------
+        task : Task
+            What to solve.
+        kernel : BoundKernel
+            The kernel, bound to the training rows followed by the pool.
+        advice : str
+            What to do when the matrix does not fit into memory.
+        spectral : bool
+            Whether to decompose the matrix before it is deflated.
+        """
+        K, row_means = gram(kernel, task.X, advice=advice), None
+        q = len(task.functionals) + len(task.pool)
+        require_memory(
+            10 * 8 * len(K) * q,
+            what=f"A constraint of {q:,} conditions on {len(K):,} rows",
+            advice="Use fewer groups.",
+        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            pool = PoolMoments.of(task, kernel)
+        if task.fit_intercept:
+            K, row_means = K.centre(task.shares)
+        representers = Representers.of(task, K, pool)
+        if task.root is not None:
+            K = K.scale(task.root)
+        whole, others = None, slice(representers.n_dual, None)
+        if len(representers.signs[others]):
+            whole = K.eigen() if spectral else None
+            values = representers.values[:, others]
+            if task.root is not None:
+                values = task.root[:, None] * values
+            K = K.deflate(values, representers.signs[others])
+        return cls(kernel, K, whole, representers, pool, row_means)
+
+    def solve(
+        self, task: Task, alpha: float, factor: SymmetricFactor, whole: SymmetricFactor | None
+    ) -> Pieces:
+        """The constrained and the free minimiser.
+
+        Parameters
+        ----------
+        task : Task
+            What to solve: the prepared task, or some outputs of it.
+        alpha : float
+            λ.
+        factor : SymmetricFactor
+            Factorisation of ``K + λI``, or a pseudo-inverse.
+        whole : SymmetricFactor or None
+            The same of the matrix before it was deflated; without it, the Woodbury identity.
+        """
+        r, m = self.representers, task.Y.shape[1]
+        held = r.held[len(task.functionals) :]
+        rows, others = slice(0, r.n_dual), slice(r.n_dual, None)
+        root = np.ones((len(self.K), 1)) if task.root is None else task.root[:, None]
+        target = r.inner_products(task.targets)
+        signs = r.signs[others, None]
+
+        centre = task.shares @ task.Y if task.fit_intercept else np.zeros(m)
+        y, V = root * (task.Y - centre), root * r.values[:, others]
+        # B is zero where the weight is
+        B = r.on_rows[:, rows] / np.where(root > 0, root, 1.0)
+        z, Z_B, Z_V = np.split(factor.solve(np.hstack([y, B, V])), [m, m + r.n_dual], axis=1)
+        if whole is not None:
+            free = whole.solve(y)
+        else:
+            free = z - Z_V @ np.linalg.solve(np.diag(r.signs[others]) + V.T @ Z_V, V.T @ z)
+
+        fair, Z_B = root * (z - Z_V @ (signs * target[others])), root * Z_B
+        seen = r.values[:, rows].T
+        reduced = np.linalg.lstsq(seen @ Z_B, seen @ fair - target[rows], rcond=None)[0]
+        fair -= Z_B @ reduced
+        share = signs * (target[others] - r.values[:, others].T @ fair)
+        fair += r.on_rows[:, others] @ share
+        on_pool = r.on_pool[:, others] @ share
+        for _ in range(2):  # take off what rounding left, and then what it left of that
+            left = r.signs[:, None] * (r.values.T @ fair + held.T @ on_pool - target)
+            fair -= r.on_rows @ left
+            on_pool -= r.on_pool @ left
+        multipliers = r.basis @ np.vstack([reduced, -alpha * share])
+
+        coef = np.hstack([fair, root * free])
+        on_pool = np.hstack([on_pool, np.zeros((len(task.pool), m))])
+        intercept = np.tile(centre, 2)
+        if self.row_means is not None:
+            coef -= coef.mean(axis=0)  # 1ᵀc = 0 holds already up to rounding
+            intercept -= self.row_means @ coef + self.pool.means @ on_pool
+        return *self._fits(task, alpha, coef, on_pool, intercept), multipliers
+
+    def _fits(
+        self,
+        task: Task,
+        alpha: float,
+        on_rows: FloatArray,
+        on_pool: FloatArray,
+        intercept: FloatArray,
+    ) -> tuple[Fit, Fit]:
+        """Both functions, with their values."""
+        m = task.Y.shape[1]
+        held = self.pool.values.T @ on_rows + self.pool.gram @ on_pool
+        coef = on_rows
+        if task.pool.n_rows:
+            coef = np.vstack([on_rows, task.pool.spread(on_pool)])
+        fitted = self._values(task, coef, on_pool) + intercept
+        norm = np.sum(on_rows * (fitted - intercept), axis=0) + np.sum(on_pool * held, axis=0)
+        fits = []
+        for part in (slice(0, m), slice(m, 2 * m)):
+            objective = task.losses(fitted[:, part]) + alpha * norm[part]
+            fits.append(
+                Fit(coef[:, part], intercept[part], fitted[:, part], objective, held[:, part])
+            )
+        return fits[0], fits[1]
+
+    def _values(self, task: Task, coef: FloatArray, on_pool: FloatArray) -> FloatArray:
+        """Values on the training rows, without the intercept: (n, 2m).
+
+        Where the matrix is the kernel's own, it is multiplied; a centred matrix forgets what large
+        kernel values do to the rounding of real predictions, so then the kernel is evaluated.
+        """
+        n = len(self.K)
+        if self.row_means is None and task.root is None:
+            others = slice(self.representers.n_dual, None)
+            V, signs = self.representers.values[:, others], self.representers.signs[others, None]
+            return (
+                self.K.times(coef[:n]) + V @ (signs * (V.T @ coef[:n])) + self.pool.values @ on_pool
+            )
+        values = np.zeros((n, coef.shape[1]))
+        for part in row_blocks(n, max(_NUMBERS // n, 1)):
+            multiply(self.kernel.block(task.X[part], slice(0, n)), coef[:n], values[part])
+        for part in row_blocks(len(coef) - n, max(_NUMBERS // n, 1)):
+            assert task.points is not None
+            block = self.kernel.block(task.points[part], slice(0, n))
+            multiply(block.T, coef[n:][part], values, add=True)
+        return values

@@ -7,6 +7,7 @@ its condition number.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,73 +15,62 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, onenormest
 
 from meanparity._typing import Features, FloatArray
-from meanparity.constraints import Functionals
 from meanparity.exceptions import NotPositiveDefiniteError
-from meanparity.groups import group_sums
 from meanparity.linalg import SymmetricFactor, SymmetricMatrix, require_memory, row_blocks
 from meanparity.solvers.solution import Fit, Pieces
+from meanparity.solvers.task import Task
 
 _CONDITION = 1e6  # condition of G from which on the normal equations lose too many digits
 _ADVICE = "Use fewer columns, or ParityKernelRidge, whose cost grows with the rows instead."
 
 
-def solve_primal(
-    X: Features,
-    Y: FloatArray,
-    functionals: Functionals,
-    alpha: float,
-    *,
-    fit_intercept: bool,
-) -> Pieces:
-    """Minimise ``‖y − Xθ − b‖² + λ‖θ‖²`` subject to the functionals.
+def solve_primal(task: Task, alpha: float) -> Pieces:
+    """Minimise ``Σ u (y − Xθ − b)² + λ‖θ‖²`` subject to the functionals.
 
     Parameters
     ----------
-    X : (n, d) array or sparse matrix
-        Features.
-    Y : (n, m) array
-        Targets.
-    functionals : Functionals
-        The q functionals ``Cᵀ g = t``.
+    task : Task
+        What to minimise, subject to what.
     alpha : float
         λ. With 0 the solution of least norm.
-    fit_intercept : bool
-        Whether b is fitted, without penalty, or 0.
 
     Returns
     -------
     fair, free, multipliers
     """
-    d = X.shape[1]
+    d = task.X.shape[1]
     require_memory(
-        3 * 8 * d * min(d, X.shape[0]), what=f"Solving for {d:,} columns", advice=_ADVICE
+        3 * 8 * d * min(d, task.X.shape[0]), what=f"Solving for {d:,} columns", advice=_ADVICE
     )
-    rows = _CentredRows.of(X, Y, fit_intercept)
-    M, size = rows.functional_moments(functionals)
+    rows = _CentredRows.of(task)
+    M, size = rows.functional_moments(task)
     if not np.isfinite(size):
         raise ValueError("The squares of X are infinite. Scale the features.")
     left, sizes, right = np.linalg.svd(M, full_matrices=False)
     keep = sizes > 10 * np.finfo(float).eps * size
     Q = left[:, keep]  # directions of θ that the functionals see
     W = right[keep].T / sizes[keep]
-    target = (W.T @ functionals.targets)[:, None]
+    target = W.T @ task.targets
 
     pair = _normal(rows, Q, target, alpha) if alpha > 0 else None
     fair, free = pair if pair is not None else _orthogonal(rows, Q, target, alpha)
     fair -= Q @ (Q.T @ fair - target)
 
-    m = Y.shape[1]
+    m = task.Y.shape[1]
     theta = np.hstack([fair, free])
     intercept = np.tile(rows.y_mean, 2) - rows.x_mean @ theta
-    fitted = X @ theta + intercept
-    residual = np.tile(Y, 2) - fitted
-    objective = np.sum(residual**2, axis=0) + alpha * np.sum(theta**2, axis=0)
-    # stationarity, Xᵀ(y − Xθ) − λθ = M ν, determines ν on the directions that M sees
-    multipliers = W @ (Q.T @ (rows.moments(residual[:, :m]) - alpha * fair))
-    fits = [
-        Fit(theta[:, part], intercept[part], fitted[:, part], objective[part])
-        for part in (slice(0, m), slice(m, 2 * m))
-    ]
+    fitted = task.X @ theta + intercept
+    if task.points is None:
+        held = np.zeros((0, 2 * m))
+    else:
+        held = task.pool.apply(task.points @ theta + intercept)
+    # stationarity, Xᵀu(y − Xθ) − λθ = M ν, determines ν on the directions that M sees
+    multipliers = W @ (Q.T @ (rows.moments(task.Y - fitted[:, :m]) - alpha * fair))
+    fits = []
+    for part in (slice(0, m), slice(m, 2 * m)):
+        objective = task.losses(fitted[:, part]) + alpha * np.sum(theta[:, part] ** 2, axis=0)
+        values = fitted[:, part], objective, held[:, part]
+        fits.append(Fit(theta[:, part], intercept[part], *values))
     return fits[0], fits[1], multipliers
 
 
@@ -136,61 +126,75 @@ def _ridge(R: FloatArray, Y: FloatArray, alpha: float, cut: float) -> FloatArray
 
 @dataclass(frozen=True, eq=False)
 class _CentredRows:
-    """X and Y less their means, read a block of rows at a time."""
+    """X and Y less their weighted means, times √u, read a block of rows at a time."""
 
     X: Features
     Y: FloatArray
     x_mean: FloatArray
     y_mean: FloatArray
+    root: FloatArray | None
 
     @classmethod
-    def of(cls, X: Features, Y: FloatArray, centre: bool) -> _CentredRows:
-        if not centre:
-            return cls(X, Y, np.zeros(X.shape[1]), np.zeros(Y.shape[1]))
-        return cls(X, Y, np.asarray(X.mean(axis=0)).ravel(), Y.mean(axis=0))
+    def of(cls, task: Task) -> _CentredRows:
+        X, Y = task.X, task.Y
+        if not task.fit_intercept:
+            return cls(X, Y, np.zeros(X.shape[1]), np.zeros(Y.shape[1]), task.root)
+        if task.weights is None:
+            return cls(X, Y, np.asarray(X.mean(axis=0)).ravel(), Y.mean(axis=0), None)
+        return cls(X, Y, np.asarray(X.T @ task.shares), task.shares @ Y, task.root)
 
-    def _blocks(self) -> list[slice]:
-        d = max(self.X.shape[1], 1)
-        return list(row_blocks(self.X.shape[0], max(2**21 // d, 256)))
+    def _blocks(self, n: int) -> list[slice]:
+        return list(row_blocks(n, max(2**21 // max(self.X.shape[1], 1), 256)))
 
-    def _read(self, block: slice) -> FloatArray:
-        X = self.X[block]
+    def _centred(self, X: Features) -> FloatArray:
         X = X.toarray() if sparse.issparse(X) else X
         return X - self.x_mean if self.x_mean.any() else np.asarray(X)
 
-    def functional_moments(self, functionals: Functionals) -> tuple[FloatArray, float]:
-        """``XᵀC``, (d, q), of centred rows, and the Frobenius norm of X."""
-        k = len(functionals.table)
-        sums, square = np.zeros((k, self.X.shape[1])), 0.0
-        for block in self._blocks():
-            X = self._read(block)
-            sums += group_sums(functionals.codes[block], X, k)
-            square += float(np.vdot(X, X))
-        return sums.T @ functionals.table, float(np.sqrt(square))
+    def _read(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Blocks of rows and of targets, centred and weighted."""
+        for block in self._blocks(len(self.Y)):
+            X, Y = self._centred(self.X[block]), self.Y[block] - self.y_mean
+            if self.root is not None:
+                X, Y = self.root[block, None] * X, self.root[block, None] * Y
+            yield X, Y
+
+    def functional_moments(self, task: Task) -> tuple[FloatArray, float]:
+        """``XᵀC``, (d, q), on the training rows and then on the pool, and what could cancel."""
+        parts, square = [], 0.0
+        for points, functionals in ((self.X, task.functionals), (task.points, task.pool)):
+            sums = np.zeros((len(functionals.table), self.X.shape[1]))
+            for block in self._blocks(functionals.n_rows if len(functionals) else 0):
+                assert points is not None
+                X = self._centred(points[block])
+                sums += functionals.sums(X, block)
+                square += float(np.vdot(X, X))
+            parts.append(sums.T @ functionals.table)
+        return np.hstack(parts), float(np.sqrt(square))
 
     def moments(self, values: FloatArray) -> FloatArray:
-        """``Xᵀ values``, (d, m), of centred rows."""
+        """``Xᵀ u values``, (d, m), of centred rows."""
         total = np.zeros((self.X.shape[1], values.shape[1]))
-        for block in self._blocks():
-            total += self._read(block).T @ values[block]
+        for block in self._blocks(len(self.Y)):
+            weighted = values[block]
+            if self.root is not None:
+                weighted = self.root[block, None] ** 2 * weighted
+            total += self._centred(self.X[block]).T @ weighted
         return total
 
     def gram(self) -> tuple[FloatArray, FloatArray]:
-        """``XᵀX``, (d, d), and ``XᵀY``, (d, m), of centred rows."""
+        """``XᵀuX``, (d, d), and ``XᵀuY``, (d, m), of centred rows."""
         G, XY = np.zeros((self.X.shape[1],) * 2), np.zeros((self.X.shape[1], self.Y.shape[1]))
-        for block in self._blocks():
-            X = self._read(block)
+        for X, Y in self._read():
             G += X.T @ X
-            XY += X.T @ (self.Y[block] - self.y_mean)
+            XY += X.T @ Y
         return G, XY
 
     def triangle(self) -> tuple[FloatArray, FloatArray]:
-        """R with ``RᵀR = XᵀX`` and ``RᵀRY = XᵀY``, by orthogonal steps only."""
+        """R with ``RᵀR = XᵀuX`` and ``RᵀRY = XᵀuY``, by orthogonal steps only."""
         d = self.X.shape[1]
         stack = np.empty((0, d + self.Y.shape[1]))
-        for block in self._blocks():
-            part = np.hstack([self._read(block), self.Y[block] - self.y_mean])
-            stack = np.vstack([stack, part])
+        for X, Y in self._read():
+            stack = np.vstack([stack, np.hstack([X, Y])])
             if len(stack) > 2 * stack.shape[1]:
                 stack = np.asarray(np.linalg.qr(stack, mode="r"))
         return stack[:, :d], stack[:, d:]

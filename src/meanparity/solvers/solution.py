@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from meanparity._typing import FloatArray
+from meanparity.solvers.task import Task
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -17,19 +18,23 @@ class Fit:
     Parameters
     ----------
     coef : (p, m) array
-        Coefficients: one for each training row (kernel expansion) or for each feature.
+        Coefficients: one for each training row, and each row of the pool (kernel expansion), or
+        one for each feature.
     intercept : (m,) array
         The constant.
     fitted : (n, m) array
         Values on the training rows, computed as real predictions.
     objective : (m,) array
-        ``‖y − g‖² + λ‖g‖²`` (the intercept is not penalised).
+        ``Σ u (y − g)² + λ‖g‖²`` (the intercept is not penalised).
+    held : (q, m) array
+        Values of the functionals on the pool.
     """
 
     coef: FloatArray
     intercept: FloatArray
     fitted: FloatArray
     objective: FloatArray
+    held: FloatArray
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class Info:
     matrix_bytes : int
         Size of the square matrix that it factored.
     residual : float
-        Largest gap that the constrained solution leaves on the training rows.
+        Largest gap that the constrained solution leaves on the rows where it shall leave none.
     """
 
     solver: str
@@ -82,36 +87,28 @@ class Solution:
 Pieces = tuple[Fit, Fit, FloatArray]
 
 
-def solve_each(
-    alpha: FloatArray, Y: FloatArray, solve: Callable[[float, FloatArray], Pieces]
-) -> Pieces:
+def solve_each(task: Task, solve: Callable[[Task, float], Pieces]) -> Pieces:
     """Solve once for each distinct penalty and put the outputs back in order.
 
     Parameters
     ----------
-    alpha : (m,) array
-        Penalty of each output.
-    Y : (n, m) array
-        Targets.
+    task : Task
+        What to solve.
     solve : callable
-        ``solve(penalty, Y)`` for outputs that share a penalty.
+        ``solve(task, penalty)`` for outputs that share a penalty.
     """
-    penalties, which = np.unique(alpha, return_inverse=True)
+    penalties, which = np.unique(task.alpha, return_inverse=True)
     if len(penalties) == 1:
-        return solve(float(penalties[0]), Y)
-    parts = [solve(float(penalty), Y[:, which == i]) for i, penalty in enumerate(penalties)]
+        return solve(task, float(penalties[0]))
+    parts = [solve(task.outputs(which == i), float(penalty)) for i, penalty in enumerate(penalties)]
     order = np.argsort(np.concatenate([np.flatnonzero(which == i) for i in range(len(penalties))]))
 
     def join(arrays: list[FloatArray]) -> FloatArray:
         return np.concatenate(arrays, axis=-1)[..., order]
 
     def join_fits(fits: list[Fit]) -> Fit:
-        return Fit(
-            join([fit.coef for fit in fits]),
-            join([fit.intercept for fit in fits]),
-            join([fit.fitted for fit in fits]),
-            join([fit.objective for fit in fits]),
-        )
+        names = [field.name for field in fields(Fit)]
+        return Fit(**{name: join([getattr(fit, name) for fit in fits]) for name in names})
 
     fair, free, multipliers = zip(*parts, strict=True)
     return join_fits(list(fair)), join_fits(list(free)), join(list(multipliers))

@@ -7,29 +7,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from meanparity._typing import FloatArray
-from meanparity.constraints import Functionals
 from meanparity.exceptions import ParityWarning
-from meanparity.linalg import SymmetricMatrix
-from meanparity.solvers.dual import solve_dual
+from meanparity.linalg import Eigen
+from meanparity.solvers.dual import Dual
 from meanparity.solvers.solution import Pieces
+from meanparity.solvers.task import Task
 
 _UNPENALISED_CUT = 1e-6
 
 
-def solve_spectral(
-    K: SymmetricMatrix,
-    Y: FloatArray,
-    functionals: Functionals,
-    alpha: float,
-    row_means: FloatArray | None,
-) -> Pieces:
-    """The solution of least norm, with the pseudo-inverse of ``K + λI``; see `solve_dual`.
+def solve_spectral(dual: Dual, eigen: Eigen, task: Task, alpha: float) -> Pieces:
+    """The solution of least norm, with the pseudo-inverse of ``K + λI``; see `Dual.solve`.
 
-    Without a penalty, small eigenvalues are divided by, and every digit that costs is a digit of
-    parity: those below `_UNPENALISED_CUT` of the largest are taken for zero.
+    `eigen` decomposes the matrix of `dual`. Without a penalty, small eigenvalues are divided by,
+    and every digit that costs is a digit of parity: those below `_UNPENALISED_CUT` of the largest
+    are taken for zero.
     """
-    factor = K.eigen(alpha)
+    factor = eigen.shifted(alpha)
     low, high = factor.values.min(), np.abs(factor.values).max()
     if low < -1e-8 * high:
         _warn(
@@ -42,9 +36,11 @@ def solve_spectral(
             f"alpha={alpha:g} is nothing beside kernel values whose largest eigenvalue is "
             f"{high:.3g}: rounding decides the solution. Raise alpha, or scale the features."
         )
+    whole = None if dual.whole is None else dual.whole.shifted(alpha)
     if alpha == 0:
         factor = replace(factor, cut=_UNPENALISED_CUT)
-    return solve_dual(K, factor, Y, functionals, alpha, row_means)
+        whole = None if whole is None else replace(whole, cut=_UNPENALISED_CUT)
+    return dual.solve(task, alpha, factor, whole)
 
 
 def _warn(message: str) -> None:

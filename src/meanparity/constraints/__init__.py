@@ -1,0 +1,24 @@
+"""What must be equal: rows to linear functionals of the predictions.
+
+A notion of parity says that q linear functionals of the predictor take given values,
+``Cᵀ g = t``, on stated rows. The columns of C sum to zero, so a constant never violates anything.
+Notions are frozen specifications; applied to `Rows` they give `Functionals`.
+"""
+
+from meanparity.constraints.base import Constraint, LinearParity, resolve_constraint
+from meanparity.constraints.contrasts import mean_contrasts
+from meanparity.constraints.covariance import CovarianceParity, numeric_labels
+from meanparity.constraints.functionals import Functionals
+from meanparity.constraints.mean import MeanParity, ResidualParity
+
+__all__ = [
+    "Constraint",
+    "CovarianceParity",
+    "Functionals",
+    "LinearParity",
+    "MeanParity",
+    "ResidualParity",
+    "mean_contrasts",
+    "numeric_labels",
+    "resolve_constraint",
+]

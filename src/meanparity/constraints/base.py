@@ -1,0 +1,110 @@
+"""Constraints: what a notion of parity has to say about rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from meanparity._typing import FloatArray
+from meanparity.constraints.contrasts import mean_contrasts
+from meanparity.constraints.functionals import Functionals
+from meanparity.rows import Rows
+
+
+class Constraint(ABC):
+    """A notion of parity: applied to rows it gives functionals.
+
+    A notion of your own is a subclass with this one method; `Functionals.from_weights` makes
+    functionals of any weights (docs/add-a-constraint.md).
+    """
+
+    needs_y: ClassVar[bool] = False  # then it cannot hold on a pool, whose targets are not known
+
+    @abstractmethod
+    def functionals(self, rows: Rows) -> Functionals:
+        """The linear functionals that have to meet their targets on these rows."""
+
+    def implies_mean_parity(self, rows: Rows) -> bool:
+        """Whether meeting this constraint gives every group of these rows the same mean."""
+        return self.functionals(rows).implies_mean_parity
+
+    def contrasts(self, rows: Rows) -> Functionals:
+        """What gaps on any rows are about: differences of group means; maybe none at all."""
+        return mean_contrasts(rows)
+
+    def compared(self, values: FloatArray, y: FloatArray) -> FloatArray:
+        """What groups are compared by, (n, m), of predictions and targets: the predictions."""
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class LinearParity(Constraint):
+    """Any linear conditions on the predictions for the training rows: ``Σ_i W_ij g(x_i) = t_j``.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n, p)
+        W, in the order of the training rows. Every column sums to zero.
+    targets : array-like of shape (p,) or (p, m), optional
+        t, 0 by default.
+    labels : p texts, optional
+        What each condition is about.
+
+    Notes
+    -----
+    The weights belong to rows, so this does not survive cross-validation, and says nothing about a
+    pool. A subclass of `Constraint` computes its weights from the rows that it is given.
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge
+    >>> X, y = [[1.0], [2.0], [4.0]], [1.0, 2.0, 4.0]
+    >>> constraint = LinearParity([[-1.0], [0.0], [1.0]], targets=[1.5])
+    >>> model = ParityRidge(constraint=constraint).fit(X, y, sensitive_features=["a", "b", "b"])
+    >>> float((model.predict(X)[2] - model.predict(X)[0]).round(12))
+    1.5
+    """
+
+    weights: Any
+    targets: Any = None
+    labels: Sequence[str] | None = None
+
+    def functionals(self, rows: Rows) -> Functionals:
+        """The given conditions, refused on another number of rows."""
+        if np.ndim(self.weights) != 2 or len(self.weights) != rows.n_rows:
+            raise ValueError(
+                f"LinearParity has weights of shape {np.shape(self.weights)}, but there are "
+                f"{rows.n_rows} rows. Pass one row of weights for each training row; for a pool or "
+                "cross-validation write a subclass of Constraint instead."
+            )
+        return Functionals.from_weights(self.weights, self.targets, self.labels)
+
+
+def resolve_constraint(constraint: str | Constraint) -> Constraint:
+    """A constraint object from a name or an object.
+
+    Examples
+    --------
+    >>> resolve_constraint("mean_parity")
+    MeanParity(degree=1, n_knots=None)
+    """
+    from meanparity.constraints.covariance import CovarianceParity
+    from meanparity.constraints.mean import MeanParity, ResidualParity
+
+    named: dict[str, Constraint] = {
+        "mean_parity": MeanParity(),
+        "covariance_parity": CovarianceParity(),
+        "residual_parity": ResidualParity(),
+    }
+    if isinstance(constraint, Constraint):
+        return constraint
+    if isinstance(constraint, str) and constraint in named:
+        return named[constraint]
+    raise ValueError(
+        f"constraint={constraint!r} is not known. Pass one of {', '.join(map(repr, named))}, "
+        "or an object such as MeanParity() or CovarianceParity(kernel='rbf')."
+    )

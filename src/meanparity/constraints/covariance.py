@@ -1,0 +1,181 @@
+"""Zero covariance with the features of a sensitive kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from meanparity._typing import FloatArray, IntArray
+from meanparity.constraints.base import Constraint
+from meanparity.constraints.contrasts import assemble, orthogonal_powers, orthonormal
+from meanparity.constraints.functionals import Functionals
+from meanparity.groups import Groups, label_name
+from meanparity.kernels import Kernel
+from meanparity.linalg import pivoted_cholesky
+from meanparity.rows import Rows
+
+
+@dataclass(frozen=True)
+class CovarianceParity(Constraint):
+    """The predictions are uncorrelated with the sensitive features in a kernel's feature space.
+
+    ``Cov(φ_S(S), g) = 0`` (the paper's covariance-based fairness) for the feature map φ_S of a
+    sensitive kernel. It gives the same mean to every group exactly when Assumption 1 of the paper
+    holds, which `implies_mean_parity` tells: a kernel rich enough to tell the groups apart, such
+    as a polynomial of degree k − 1 in one column.
+
+    Parameters
+    ----------
+    kernel : str or callable, default="linear"
+        A kernel name of scikit-learn ("linear", "polynomial", "rbf", ...) or a function of two
+        rows of sensitive values that returns a number.
+    gamma, degree, coef0 : float, int, float
+        The kernel's parameters, as in scikit-learn's ``pairwise_kernels``.
+
+    Notes
+    -----
+    Numbers and booleans are used as they are; text and categories become one indicator for each
+    value, so that no order is made up. With the linear kernel and several columns of text, the
+    groups of each column have equal means, but not the combinations of columns.
+
+    Examples
+    --------
+    >>> rows = Rows.of([1, 2, 3, 3])
+    >>> CovarianceParity("linear").implies_mean_parity(rows)
+    False
+    >>> CovarianceParity("polynomial", degree=2).implies_mean_parity(rows)
+    True
+    """
+
+    kernel: str | Callable[..., Any] = "linear"
+    gamma: float | None = None
+    degree: int = 3
+    coef0: float = 1.0
+
+    def functionals(self, rows: Rows) -> Functionals:
+        """An orthonormal basis of the centred sensitive features; `gaps` are covariances with it.
+
+        Each basis function is scaled to variance one, so that a gap has the units of the
+        predictions. Where the features tell all groups apart, gaps are those of `MeanParity`.
+        """
+        sensitive = len(rows.reading.sensitive)
+        known = np.ones(len(rows.cells), bool)
+        if rows.reading.missing == "ignore":
+            known = rows.is_known(rows.reading.sensitive)
+        strata, unconstrained = [], []
+        for stratum, cells in rows.strata():
+            cells = cells[known[cells]]
+            if len(np.unique(rows.cells[cells, :sensitive], axis=0)) > 1:
+                strata.append((stratum, cells))
+            else:
+                unconstrained.append((stratum, int(rows.counts[cells].sum())))
+        if not strata:
+            _refuse_one_group(rows)
+        spanning = self._spanning_features(_cell_numbers(rows)[known])
+        features = np.zeros((len(known), spanning.shape[1]))
+        features[known] = spanning
+        parts = [(cells, *_basis(rows, stratum, cells, features)) for stratum, cells in strata]
+        if not any(table.shape[1] for _, table, _, _ in parts):
+            raise ValueError(
+                f"The sensitive kernel {self.kernel!r} gives all {len(rows.cells)} groups the same "
+                "features, so it cannot constrain anything. Choose another kernel."
+            )
+        return assemble(rows, parts, tuple(unconstrained) if rows.reading.control else ())
+
+    def features(self, groups: Groups) -> FloatArray:
+        """Features F of the groups with ``F Fᵀ`` their sensitive kernel matrix: (k, p)."""
+        return self._features(numeric_labels(groups), self.gamma, self.coef0)
+
+    def _features(self, values: FloatArray, gamma: float | None, coef0: float) -> FloatArray:
+        if self.kernel == "precomputed":
+            raise ValueError("A sensitive kernel cannot be 'precomputed'. Name one, or a function.")
+        kernel = Kernel(self.kernel, gamma, self.degree, coef0).bind(values)
+        return pivoted_cholesky(
+            kernel.diagonal(values), lambda j: kernel.block(values[j : j + 1])[0]
+        )
+
+    def _spanning_features(self, values: FloatArray) -> FloatArray:
+        """Features that span what those of the kernel span, in units without huge or tiny numbers.
+
+        Linear functions, and polynomials up to a degree, are the same set in any units.
+        """
+        polynomial = self.kernel in ("poly", "polynomial") and self.coef0 > 0
+        if self.kernel == "linear" or polynomial:
+            low, high = values.min(axis=0), values.max(axis=0)
+            values = (2 * values - low - high) / np.where(high > low, high - low, 1.0)
+        if self.kernel == "linear":
+            return values
+        if polynomial and values.shape[1] == 1 and self.degree == int(self.degree):
+            return orthogonal_powers(values[:, 0], int(self.degree))
+        if polynomial:
+            return self._features(values, 1 / values.shape[1], 1.0)
+        return self._features(values, self.gamma, self.coef0)
+
+
+def _basis(
+    rows: Rows, stratum: str, cells: IntArray, features: FloatArray
+) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
+    """Table, units and labels of the cells of a stratum."""
+    mass, inside = rows.mass[cells], features[cells]
+    share = mass / mass.sum()
+    largest = 1e-3 * np.abs(inside).max(initial=0.0) * np.sqrt(mass.sum())
+    table = orthonormal(mass, inside - share @ inside, largest)
+    q = table.shape[1]
+    if q == len(cells) - 1:  # all cells are told apart: their means less the overall mean
+        columns = rows.reading.sensitive
+        units, labels = table, tuple(label_name(columns, rows.label(cell)) for cell in cells)
+    else:
+        units = np.eye(q) / np.sqrt(mass.sum())
+        labels = tuple(f"sensitive feature {j}" for j in range(q))
+    return table, units, tuple(f"{label} in {stratum}" if stratum else label for label in labels)
+
+
+def _refuse_one_group(rows: Rows) -> None:
+    control = ", ".join(rows.reading.control)
+    where = f"every stratum of {control}" if control else f"all {rows.n_rows} rows"
+    advice = "Use coarser strata" if control else "Pass a column with at least two values"
+    raise ValueError(
+        f"sensitive_features has one group only in {where}, so there is nothing to constrain. "
+        f"{advice}, or fit scikit-learn's Ridge or KernelRidge instead."
+    )
+
+
+def numeric_labels(groups: Groups) -> FloatArray:
+    """The sensitive values of each group as numbers: (k, e).
+
+    Examples
+    --------
+    >>> numeric_labels(Groups.from_columns({"age": [30, 40], "sex": ["F", "M"]}))
+    array([[30.,  1.,  0.],
+           [40.,  0.,  1.]])
+    """
+    return np.hstack([_encode(values) for values in zip(*groups.labels, strict=True)])
+
+
+def _cell_numbers(rows: Rows) -> FloatArray:
+    """The sensitive values of each cell as numbers: (k, e)."""
+    columns = []
+    for position in range(len(rows.reading.sensitive)):
+        levels = (*rows.levels[position], None)
+        columns.append(_encode([levels[code] for code in rows.cells[:, position].tolist()]))
+    return np.hstack(columns)
+
+
+def _encode(values: Sequence[Hashable]) -> FloatArray:
+    """A column of values as numbers, (k, e): themselves, or one indicator for each value.
+
+    Missing numbers get an indicator of their own and the mean of the others.
+    """
+    there = [value for value in values if value is not None]
+    if there and all(isinstance(value, Real | Decimal) for value in there):
+        numbers = np.array([np.nan if value is None else float(value) for value in values])  # type: ignore[arg-type]
+        missing = np.isnan(numbers)
+        filled = np.where(missing, numbers[~missing].mean(), numbers)[:, None]
+        return np.column_stack([filled, missing]) if missing.any() else filled
+    codes = np.unique(np.array([str(value) for value in values]), return_inverse=True)[1]
+    return np.eye(codes.max() + 1)[codes]

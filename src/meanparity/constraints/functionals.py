@@ -1,0 +1,176 @@
+"""Linear functionals of the values on some rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanparity._typing import FloatArray, IntArray
+from meanparity.groups import group_sums
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Functionals:
+    """q linear functionals of values on n rows: ``Cᵀ v = targets``, with ``C = diag(w) T[codes]``.
+
+    Rows of one cell share a row of T, so C is kept as a table and costs O(n) to apply. The columns
+    of T are orthonormal in the weighted rows, ``Σ_i w_i T_i T_iᵀ = I``, and those of C sum to zero.
+
+    Parameters
+    ----------
+    codes : (n,) array of int
+        Which row of `table` each row uses.
+    table : (k, q) array
+        T.
+    targets : (q, 1) or (q, m) array
+        What ``Cᵀ v`` has to be, for all outputs or for each.
+    units : (r, q) array
+        Takes ``Cᵀ v`` to gaps in the units of v, one for each of the r `labels`.
+    labels : tuple of str
+        What each gap is about.
+    implies_mean_parity : bool
+        Whether values on which the functionals vanish have the same mean in every group.
+    weights : (n,) array or None
+        w, all ones if None.
+    unconstrained : tuple of (str, int)
+        Strata in which there is nothing to equalise, because one group occurs only, and their rows.
+    """
+
+    codes: IntArray
+    table: FloatArray
+    targets: FloatArray
+    units: FloatArray
+    labels: tuple[str, ...]
+    implies_mean_parity: bool
+    weights: FloatArray | None = None
+    unconstrained: tuple[tuple[str, int], ...] = ()
+
+    @classmethod
+    def none(cls, n_rows: int) -> Functionals:
+        """No functionals at all of n rows."""
+        empty = np.zeros((1, 0))
+        return cls(np.zeros(n_rows, np.intp), empty, np.zeros((0, 1)), empty[:0], (), False)
+
+    @classmethod
+    def from_weights(
+        cls, weights: Any, targets: Any = None, labels: Sequence[str] | None = None
+    ) -> Functionals:
+        """Functionals from the weight of each row in each of them.
+
+        Parameters
+        ----------
+        weights : array-like of shape (n, p)
+            Column j says that ``Σ_i weights[i, j] g(x_i) = targets[j]``. Every column sums to
+            zero, so that a constant changes nothing. Columns may depend on each other.
+        targets : array-like of shape (p,) or (p, m), optional
+            0 by default; one for all outputs, or one for each.
+        labels : p texts, optional
+            What each condition is about.
+
+        Raises
+        ------
+        ValueError
+            When a column does not sum to zero, or the conditions contradict each other.
+
+        Examples
+        --------
+        The first two rows together are 3 above the third one, twice over:
+
+        >>> f = Functionals.from_weights([[1, 2], [1, 2], [-2, -4]], targets=[3, 6])
+        >>> len(f)
+        1
+        >>> f.gaps(np.array([[1.0], [2.0], [0.0]])).ravel().round(12)
+        array([0., 0.])
+        """
+        C = np.atleast_2d(np.asarray(weights, dtype=float))
+        t = np.zeros((C.shape[1], 1)) if targets is None else np.asarray(targets, dtype=float)
+        t = t.reshape(len(t), -1) if t.ndim else t.reshape(1, 1)
+        names = [f"condition {j}" for j in range(C.shape[1])] if labels is None else list(labels)
+        _check_weights(C, t, names)
+        size = np.linalg.norm(C, axis=0)
+        left, sizes, right = np.linalg.svd((C - C.mean(axis=0)) / size, full_matrices=False)
+        rank = int(np.sum(sizes > 1e-10 * sizes[0]))
+        T, units = left[:, :rank], ((sizes[:rank, None] * right[:rank]) * size).T
+        found = np.linalg.lstsq(units / size[:, None], t / size[:, None], rcond=None)[0]
+        off = np.abs(units @ found - t) / size[:, None]
+        if off.max() > 1e-8 * np.abs(t / size[:, None]).max():
+            worst = int(off.max(axis=1).argmax())
+            raise ValueError(
+                f"The {len(size)} conditions are {rank} independent ones, and their targets "
+                f"contradict each other: with the others met, {names[worst]!r} misses "
+                f"{t[worst].tolist()} by {np.abs(units @ found - t)[worst].max():.3g}. Change the "
+                "targets, or leave conditions out."
+            )
+        return cls(np.arange(len(C)), T, found, units, tuple(names), False)
+
+    def __post_init__(self) -> None:
+        for array in (self.table, self.targets, self.units):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return int(self.table.shape[1])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, n."""
+        return len(self.codes)
+
+    def apply(self, values: FloatArray) -> FloatArray:
+        """``Cᵀ v`` for v of shape (n, m): (q, m)."""
+        return self.table.T @ self.sums(values)
+
+    def sums(self, values: FloatArray, rows: slice = slice(None)) -> FloatArray:
+        """Weighted sums over the cells of values on some of the rows: (k, m)."""
+        if self.weights is not None:
+            values = self.weights[rows, None] * values
+        return group_sums(self.codes[rows], values, len(self.table))
+
+    def spread(self, multipliers: FloatArray) -> FloatArray:
+        """``C ν`` for ν of shape (q, m): (n, m)."""
+        return self._weighted(slice(None), (self.table @ multipliers)[self.codes])
+
+    def dense(self, rows: slice = slice(None)) -> FloatArray:
+        """Some rows of C, by default all: (n, q)."""
+        return self._weighted(rows, self.table[self.codes[rows]])
+
+    def gaps(self, values: FloatArray) -> FloatArray:
+        """How far values, (n, m), are from parity, in their own units: (r, m)."""
+        return self.gaps_of(self.apply(values))
+
+    def gaps_of(self, applied: FloatArray) -> FloatArray:
+        """How far ``Cᵀ v``, (q, m), is from parity, in the units of v: (r, m)."""
+        return self.units @ (applied - self.targets)
+
+    def touches(self, rows: NDArray[np.bool_]) -> bool:
+        """Whether any of these rows, (n,), counts in a functional."""
+        heavy = rows if self.weights is None else rows & (self.weights > 0)
+        return bool(self.table[self.codes[heavy]].any())
+
+    def _weighted(self, rows: slice, values: FloatArray) -> FloatArray:
+        return values if self.weights is None else self.weights[rows, None] * values
+
+
+def _check_weights(C: FloatArray, t: FloatArray, names: list[str]) -> None:
+    if C.ndim != 2 or not C.size or not (np.isfinite(C).all() and np.isfinite(t).all()):
+        raise ValueError(
+            f"weights have shape {C.shape} and have to be finite, like the targets. Pass one "
+            "column for each condition, with one number for each row."
+        )
+    if len(t) != C.shape[1] or len(names) != C.shape[1]:
+        raise ValueError(
+            f"There are {C.shape[1]} columns of weights, {len(t)} targets and {len(names)} labels. "
+            "Pass as many of each."
+        )
+    size = np.abs(C).sum(axis=0)
+    wrong = np.abs(C.sum(axis=0)) > 1e-8 * size
+    if wrong.any() or not size.all():
+        j = int((wrong | (size == 0)).argmax())
+        raise ValueError(
+            f"The weights of {names[j]!r} sum to {C[:, j].sum():.3g} and their sizes to "
+            f"{size[j]:.3g}. They have to sum to zero without being zero, so that adding a "
+            "constant to all predictions changes nothing: compare with the mean of some rows."
+        )

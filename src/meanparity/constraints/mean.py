@@ -1,0 +1,120 @@
+"""Equal means: of the predictions, or of the errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from meanparity._typing import FloatArray
+from meanparity.constraints.base import Constraint
+from meanparity.constraints.contrasts import mean_contrasts
+from meanparity.constraints.functionals import Functionals
+from meanparity.rows import Rows
+
+
+@dataclass(frozen=True)
+class MeanParity(Constraint):
+    """The mean prediction is the same in every group.
+
+    ``mean(g | group j) = mean(g)`` for each of the k groups (Definition 1 of the paper): k − 1
+    functionals, inside each stratum if there are control features. Of a sensitive number, such as
+    age, the predictions have zero covariance with it: in each group of categories if the groups
+    are intersections, else over all rows.
+
+    Parameters
+    ----------
+    degree : int, default=1
+        Of sensitive numbers: zero covariance with all powers up to this one.
+    n_knots : int, optional
+        Of sensitive numbers: zero covariance with splines of this `degree` instead, with so many
+        knots at quantiles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> functionals = MeanParity().functionals(Rows.of(["a", "b", "b"]))
+    >>> functionals.gaps(np.array([[3.0], [0.0], [0.0]])).ravel()
+    array([ 2., -1.])
+    """
+
+    degree: int = 1
+    n_knots: int | None = None
+
+    def functionals(self, rows: Rows) -> Functionals:
+        """Contrasts of the group means; `gaps` are the group means less the mean."""
+        functionals = self.contrasts(rows)
+        _refuse_trivial(rows, functionals)
+        return functionals
+
+    def contrasts(self, rows: Rows) -> Functionals:
+        """The same, or none where there is nothing to equalise."""
+        return mean_contrasts(rows, self.degree, self.n_knots)
+
+
+@dataclass(frozen=True)
+class ResidualParity(Constraint):
+    """The mean error is the same in every group: ``mean(y − g | group j) = mean(y − g)``.
+
+    The functionals of `MeanParity` with targets ``Cᵀ y``: every group is over- or underestimated
+    as much as all others (with an intercept: not at all). It needs y, so it cannot hold on a pool.
+
+    Parameters
+    ----------
+    degree, n_knots
+        See `MeanParity`.
+
+    Notes
+    -----
+    Where the space of functions cannot meet all conditions, such as more groups than features in
+    linear regression, the fit comes as close as it can in least squares and warns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = Rows.of(["a", "b", "b"], y=np.array([[3.0], [1.0], [2.0]]))
+    >>> ResidualParity().functionals(rows).gaps(np.array([[2.0], [0.0], [1.0]])).ravel().round(12)
+    array([0., 0.])
+    """
+
+    needs_y: ClassVar[bool] = True
+
+    degree: int = 1
+    n_knots: int | None = None
+
+    def functionals(self, rows: Rows) -> Functionals:
+        """Contrasts of the group means of y; `gaps` are mean errors less the mean error."""
+        if rows.y is None:
+            raise ValueError("ResidualParity compares errors, so it needs y on these rows.")
+        functionals = MeanParity(self.degree, self.n_knots).functionals(rows)
+        return replace(functionals, targets=functionals.apply(rows.y), implies_mean_parity=False)
+
+    def contrasts(self, rows: Rows) -> Functionals:
+        """Contrasts of group means, or none where there is nothing to equalise."""
+        return mean_contrasts(rows, self.degree, self.n_knots)
+
+    def compared(self, values: FloatArray, y: FloatArray) -> FloatArray:
+        """What groups are compared by: the errors ``g − y``."""
+        return values - y
+
+
+def _refuse_trivial(rows: Rows, functionals: Functionals) -> None:
+    groups, control = rows.groups, ", ".join(rows.reading.control)
+    if not len(functionals) and not rows.reading.continuous and groups is not None and control:
+        raise ValueError(
+            f"In every stratum of {control} one group occurs only, so there is nothing to "
+            "equalise. Use coarser strata, or leave control_features out."
+        )
+    if not len(functionals):
+        names = ", ".join(map(repr, groups.names)) if groups is not None else "one number"
+        raise ValueError(
+            f"sensitive_features has one group only ({names or 'missing'} in all {rows.n_rows} "
+            "rows), so there is nothing to equalise. Pass a column with at least two values, "
+            "or fit scikit-learn's Ridge or KernelRidge instead."
+        )
+    if len(functionals) >= rows.n_rows - len(rows.strata()):
+        raise ValueError(
+            f"sensitive_features has {len(rows.cells)} different values in {rows.n_rows} rows: "
+            "every row is its own group, and equal group means would make every prediction the "
+            "same. If the column is a number such as age, pass continuous=[its name] or bin it; if "
+            "it is an identifier, pass another column."
+        )

@@ -1,0 +1,136 @@
+"""What a fit tells its user besides the result."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+
+from meanparity._typing import FloatArray
+from meanparity.constraints import Functionals, MeanParity, ResidualParity
+from meanparity.estimators.problem import Problem
+from meanparity.exceptions import ParityWarning
+from meanparity.groups import group_sums
+from meanparity.rows import Rows
+from meanparity.solvers import Solution
+
+_SHOWN = 5
+
+
+def warn_of_reading(problem: Problem, recognised: bool, min_group_size: int) -> None:
+    """Numbers that were taken for such, strata without a constraint, small groups."""
+    continuous = problem.rows.reading.continuous
+    if recognised and continuous and isinstance(problem.constraint, MeanParity | ResidualParity):
+        names = ", ".join(map(repr, continuous))
+        _warn(
+            f"Sensitive column {names} has many different numbers and is read as a number: "
+            "predictions get zero covariance with it, not equal means of its values. Pass "
+            f"continuous=[{names}] to say so, or continuous=[] to make each value a group."
+        )
+    constrained = (
+        [("", problem.rows, problem.task.functionals)] if len(problem.task.functionals) else []
+    )
+    if problem.pool is not None:
+        constrained.append((" of the pool", problem.pool, problem.task.pool))
+    for where, rows, functionals in constrained:
+        _warn_of_strata(functionals, where)
+        _warn_of_small_groups(rows, problem.task.Y, min_group_size, where)
+
+
+def warn_of_result(problem: Problem, solution: Solution, gaps: FloatArray) -> None:
+    """Gaps, (r, m), that were left, and models that say the same of everybody."""
+    Y, fair, free = problem.task.Y, solution.fair.fitted, solution.free.fitted
+    spread = np.where(Y.std(axis=0) > 0, Y.std(axis=0), np.inf)
+    share = float((np.abs(gaps) / spread).max(initial=0.0))
+    parts = (problem.task.functionals, problem.task.pool)
+    if share > 1e-6 and any(part.targets.any() for part in parts):
+        _warn(
+            f"Not all {sum(map(len, parts))} conditions can be met by functions of this space: the "
+            f"fit comes as close as it can in least squares, and a gap of {share:.2g} standard "
+            "deviations of y is left. Use fewer groups, more features or another kernel."
+        )
+    elif share > 1e-10:
+        _warn(
+            f"A gap of {share:.1g} standard deviations of y is left where there should be none: "
+            "alpha is so small beside the kernel values that rounding shows. Raise alpha, or scale "
+            "the features."
+        )
+    if np.any(np.ptp(fair, axis=0) < 1e-8 * np.ptp(free, axis=0)):
+        _warn(
+            f"Nothing but a constant meets all {sum(map(len, parts))} conditions "
+            f"({sum(len(part.labels) for part in parts)} groups or sensitive features): the model "
+            "at parity predicts the same for everybody. Use fewer groups, more features or another "
+            "kernel."
+        )
+
+
+def _warn_of_strata(functionals: Functionals, where: str) -> None:
+    strata = functionals.unconstrained
+    if strata:
+        _warn(
+            f"In {len(strata)} strata{where} one group occurs only, so that nothing is equalised "
+            f"there: {_list([f'{name} ({_rows(n)})' for name, n in strata])}. Use coarser strata "
+            "if these people shall count."
+        )
+
+
+def _warn_of_small_groups(rows: Rows, Y: FloatArray, least: int, where: str) -> None:
+    small = [
+        f"{name} ({_rows(count)}, standard error {_number(error)})"
+        for name, count, error in _group_sizes(rows, Y)
+        if count < least
+    ]
+    if small:
+        _warn(
+            f"{len(small)} group{'s'[: len(small) > 1]}{where} of fewer than {least} rows: "
+            f"{_list(small)}. Parity moves the mean of so few people like any other, although it "
+            "is known to no more than this standard error. Merge groups, or accept them with a "
+            "smaller min_group_size."
+        )
+
+
+def _group_sizes(rows: Rows, Y: FloatArray) -> Iterator[tuple[str, int, float]]:
+    """Name, rows and standard error of the mean of y of every group that is compared.
+
+    Where y is not known, as on a pool, or of one row, its spread over all training rows is taken.
+    """
+    counted = np.ones(rows.n_rows) if rows.weights is None else (rows.weights > 0).astype(float)
+    columns = [counted]
+    if rows.y is not None:
+        y = rows.y - rows.y.mean(axis=0)
+        columns += [*(counted * y.T), *(counted * y.T**2)]
+    sums = group_sums(rows.codes, np.stack(columns, axis=1), len(rows.cells))
+    overall = float(Y.std(axis=0).max())
+    for stratum, cells in rows.strata():
+        for names, codes in rows.groupings():
+            inside = codes[cells]
+            totals = group_sums(inside, sums[cells], len(names))
+            present = np.unique(inside[inside >= 0])
+            for group in present if len(present) > 1 else []:
+                count, m = int(totals[group, 0]), Y.shape[1]
+                spread = overall
+                if rows.y is not None and count > 1:
+                    mean, square = totals[group, 1:].reshape(2, m) / count
+                    spread = float(
+                        np.sqrt(np.maximum(square - mean**2, 0.0).max() * count / (count - 1))
+                    )
+                name = names[group] + (f" in {stratum}" if stratum else "")
+                yield name, count, spread / np.sqrt(max(count, 1))
+
+
+def _list(items: list[str]) -> str:
+    more = len(items) - _SHOWN
+    return "; ".join(items[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'s'[: count != 1]}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, ParityWarning, stacklevel=6)

@@ -1,0 +1,357 @@
+"""What a constraint may look at: rows with their sensitive and control values, weights and targets.
+
+Rows with the same values form a cell, and everything that a constraint computes is computed on
+cells: as many as there are groups for categories, at most as many as rows for numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanparity._typing import FloatArray, IntArray
+from meanparity.groups import (
+    Groups,
+    combine,
+    group_sums,
+    label_name,
+    read_columns,
+    read_levels,
+)
+
+_FEW = 20  # a column of numbers with more values than this is a number and no category
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How columns are read: settled on the training rows, and the same for all others.
+
+    Parameters
+    ----------
+    sensitive, control : tuples of str
+        Names of the columns, in order.
+    continuous : tuple of str
+        The sensitive columns that are numbers instead of categories.
+    intersectional : bool
+        Whether groups are combinations of all categories, or those of each column apart.
+    missing : {"error", "group", "ignore"}
+        What becomes of missing values.
+    """
+
+    sensitive: tuple[str, ...]
+    control: tuple[str, ...] = ()
+    continuous: tuple[str, ...] = ()
+    intersectional: bool = True
+    missing: str = "error"
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The sensitive columns that are categories."""
+        return tuple(name for name in self.sensitive if name not in self.continuous)
+
+    def rows(
+        self,
+        sensitive_features: Any,
+        *,
+        control_features: Any = None,
+        sample_weight: FloatArray | None = None,
+        y: FloatArray | None = None,
+        n_rows: int | None = None,
+    ) -> Rows:
+        """Other rows, whose columns are found by name, or by position where they have none."""
+        columns = read_columns(sensitive_features, n_rows=n_rows)
+        columns = _same_columns(columns, self.sensitive, "sensitive")
+        if self.control:
+            if control_features is None:
+                raise ValueError(
+                    f"The constraint holds at equal {', '.join(self.control)}, which is not known "
+                    "of these rows. Pass control_features, as in fit."
+                )
+            control = read_columns(control_features, n_rows=n_rows, role="control")
+            columns |= _same_columns(control, self.control, "control")
+        elif control_features is not None:
+            raise ValueError("control_features are given here, but fit had none. Leave them out.")
+        return Rows._of(self, columns, sample_weight, y)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rows:
+    """n rows in k cells, as a constraint sees them.
+
+    Parameters
+    ----------
+    reading : Reading
+        How the columns are read.
+    levels : tuple of tuples
+        The values that each of the r sensitive and control columns takes.
+    cells : (k, r) array of int
+        Positions of each cell's values in `levels`; −1 is missing.
+    codes : (n,) array of int
+        Cell of each row.
+    weights : (n,) array or None
+        How much each row counts in the constraint, scaled to a mean of one; None if all alike.
+    y : (n, m) array or None
+        Targets, where they are known.
+
+    Examples
+    --------
+    >>> rows = Rows.of({"sex": ["F", "M", "F"], "age": [31, 45, 28]}, continuous=["age"])
+    >>> rows.groups
+    Groups(3 rows; F: 2; M: 1)
+    >>> rows.column("age")
+    array([31., 45., 28.])
+    """
+
+    reading: Reading
+    levels: tuple[tuple[Hashable, ...], ...]
+    cells: IntArray
+    codes: IntArray
+    weights: FloatArray | None
+    y: FloatArray | None
+
+    @classmethod
+    def of(
+        cls,
+        sensitive_features: Any,
+        *,
+        control_features: Any = None,
+        sample_weight: FloatArray | None = None,
+        y: FloatArray | None = None,
+        n_rows: int | None = None,
+        continuous: Any = "auto",
+        intersectional: bool = True,
+        missing: str = "error",
+    ) -> Rows:
+        """Read training rows, and settle how columns are read.
+
+        Parameters
+        ----------
+        sensitive_features, control_features : columns
+            As in `Groups.from_columns`; control columns are optional.
+        sample_weight : (n,) array, optional
+            Weights, at least one of them positive.
+        y : (n, m) array, optional
+            Targets.
+        n_rows : int, optional
+            Number of rows that the columns must have.
+        continuous : "auto", or list of names or positions
+            Sensitive columns that are numbers. "auto" takes columns of numbers with more than 20
+            values, or with fractions and a value of its own in most rows.
+        intersectional, missing
+            See `Reading`.
+        """
+        columns = read_columns(sensitive_features, n_rows=n_rows)
+        sensitive = tuple(columns)
+        control: dict[str, NDArray[Any]] = {}
+        if control_features is not None:
+            control = read_columns(control_features, n_rows=n_rows, role="control")
+        both = set(columns) & set(control)
+        if both:
+            raise ValueError(
+                f"Column {sorted(both)[0]!r} is sensitive and a control: inside a stratum "
+                "everybody has the same value of it. Pass it as one of them."
+            )
+        columns |= control
+        levels, codes = read_levels(columns, missing)
+        if isinstance(continuous, str) and continuous == "auto":
+            many = tuple(
+                name
+                for name, values, found in zip(sensitive, levels, codes.T, strict=False)
+                if _is_continuous(values, int((found >= 0).sum()))
+            )
+        else:
+            many = _chosen(continuous, sensitive, levels)
+        reading = Reading(sensitive, tuple(control), many, intersectional, missing)
+        return cls._of(reading, columns, sample_weight, y, (levels, codes))
+
+    @classmethod
+    def _of(
+        cls,
+        reading: Reading,
+        columns: Mapping[str, NDArray[Any]],
+        sample_weight: FloatArray | None,
+        y: FloatArray | None,
+        read: tuple[list[list[Hashable]], IntArray] | None = None,
+    ) -> Rows:
+        levels, codes = read_levels(columns, reading.missing) if read is None else read
+        for name, values in zip(reading.sensitive, levels, strict=False):
+            if name in reading.continuous:
+                _require_numbers(name, values)
+        cells, which = combine(codes, [len(values) for values in levels])
+        weights = sample_weight
+        if weights is not None:
+            weights = weights * (len(weights) / weights.sum())
+        frozen = tuple(tuple(values) for values in levels)
+        return cls(reading, frozen, cells, which, weights, y)
+
+    def __post_init__(self) -> None:
+        for array in (self.cells, self.codes, self.weights):
+            if array is not None:
+                array.setflags(write=False)
+
+    def __repr__(self) -> str:
+        return f"Rows({self.n_rows} rows in {len(self.cells)} cells; {self.reading})"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, n."""
+        return len(self.codes)
+
+    @cached_property
+    def mass(self) -> FloatArray:
+        """Weight of each cell: (k,)."""
+        weights = np.ones(self.n_rows) if self.weights is None else self.weights
+        return group_sums(self.codes, weights, len(self.cells))
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """Rows in each cell: (k,)."""
+        return np.bincount(self.codes, minlength=len(self.cells))
+
+    @cached_property
+    def groups(self) -> Groups | None:
+        """Who is in which group of categories; None if all sensitive columns are numbers."""
+        names = self.reading.categories
+        if not names:
+            return None
+        at = [self._columns.index(name) for name in names]
+        codes, levels = self.cells[:, at][self.codes], [self.levels[i] for i in at]
+        return Groups.from_levels(names, levels, codes, self.reading.missing)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """The values of a column, (n,): numbers (NaN if missing), or objects (None if missing)."""
+        position = self._columns.index(name)
+        levels = self.levels[position]
+        numeric = _are_numbers(levels)
+        values = np.array(
+            [*levels, np.nan if numeric else None], dtype=float if numeric else object
+        )
+        result: NDArray[Any] = values[self.cells[self.codes, position]]
+        return result
+
+    def numbers(self, name: str) -> FloatArray:
+        """The values of a column of numbers in each cell, NaN if missing: (k,)."""
+        position = self._columns.index(name)
+        values = np.array([*self.levels[position], np.nan], dtype=float)
+        return values[self.cells[:, position]]
+
+    def groupings(self) -> list[tuple[tuple[str, ...], IntArray]]:
+        """For each set of groups their names and the group of each cell, −1 for none: (k,).
+
+        One set of combinations if the reading is intersectional, else one for each column.
+        """
+        names = self.reading.categories
+        sets = [names] if self.reading.intersectional else [(name,) for name in names]
+        return [self._combine(columns, plain=len(names) == 1) for columns in sets if columns]
+
+    def strata(self) -> list[tuple[str, IntArray]]:
+        """Name and cells of each combination of control values; cells of no weight are left out."""
+        heavy = self.mass > 0
+        if not self.reading.control:
+            return [("", np.flatnonzero(heavy))]
+        names, codes = self._combine(self.reading.control, plain=False)
+        cells = [np.flatnonzero((codes == i) & heavy) for i in range(len(names))]
+        return [(name, which) for name, which in zip(names, cells, strict=True) if len(which)]
+
+    def label(self, cell: int) -> tuple[Hashable, ...]:
+        """The sensitive values of a cell, None if missing."""
+        codes = self.cells[cell, : len(self.reading.sensitive)].tolist()
+        return tuple(None if c < 0 else self.levels[j][c] for j, c in enumerate(codes))
+
+    def is_known(self, columns: Sequence[str]) -> NDArray[np.bool_]:
+        """Whether a cell has values in all of these columns: (k,)."""
+        at = [self._columns.index(name) for name in columns]
+        return np.array(np.all(self.cells[:, at] >= 0, axis=1))
+
+    def _combine(
+        self, columns: tuple[str, ...], *, plain: bool
+    ) -> tuple[tuple[str, ...], IntArray]:
+        """Names of the combinations of some columns, and the combination of each cell, or −1."""
+        at = [self._columns.index(name) for name in columns]
+        levels = [self.levels[i] for i in at]
+        groups = Groups.from_levels(columns, levels, self.cells[:, at], self.reading.missing)
+        if plain or len(columns) > 1:
+            return groups.names, groups.codes
+        named = tuple(f"{columns[0]}={label_name(columns, label)}" for label in groups.labels)
+        return named, groups.codes
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return self.reading.sensitive + self.reading.control
+
+
+def _are_numbers(values: Sequence[Hashable]) -> bool:
+    """Whether all values are numbers; True and False are none."""
+    return all(
+        isinstance(value, Real | Decimal) and not isinstance(value, bool | np.bool_)
+        for value in values
+    )
+
+
+def _require_numbers(name: str, values: Sequence[Any]) -> None:
+    odd = [value for value in values if not _are_numbers([value]) or not np.isfinite(float(value))]
+    if odd:
+        raise ValueError(
+            f"Sensitive column {name!r} is read as a number, but holds {odd[0]!r}. Pass finite "
+            "numbers, or leave it out of continuous."
+        )
+
+
+def _is_continuous(values: Sequence[Hashable], n_known: int) -> bool:
+    """Whether a column with these values is a number rather than a category."""
+    if not values or not _are_numbers(values):
+        return False
+    fractions = any(float(value) != round(float(value)) for value in values)  # type: ignore[arg-type]
+    return len(values) > _FEW or (fractions and 2 * len(values) > n_known)
+
+
+def _chosen(
+    continuous: Any, sensitive: tuple[str, ...], levels: Sequence[Sequence[Hashable]]
+) -> tuple[str, ...]:
+    """Names of the columns that a list of names and positions means."""
+    wanted: list[Any] = [continuous] if np.ndim(continuous) == 0 else list(continuous)
+    names = []
+    for column in wanted:
+        if isinstance(column, str) and column in sensitive:
+            names.append(column)
+        elif _is_position(column) and -len(sensitive) <= column < len(sensitive):
+            names.append(sensitive[column])
+        else:
+            raise ValueError(
+                f"continuous holds {column!r}, but the sensitive columns are {list(sensitive)}. "
+                "Pass names or positions of these, 'auto', or [] if all are categories."
+            )
+    return tuple(dict.fromkeys(names))
+
+
+def _is_position(column: Any) -> bool:
+    """Whether this is a whole number; True is none."""
+    return isinstance(column, Integral) and not isinstance(column, bool | np.bool_)
+
+
+def _same_columns(
+    columns: dict[str, NDArray[Any]], names: tuple[str, ...], role: str
+) -> dict[str, NDArray[Any]]:
+    """Columns under the names and in the order they had in fit."""
+    if set(columns) == set(names):
+        return {name: columns[name] for name in names}
+    numbered = _have_no_names(columns, role) or _have_no_names(names, role)
+    if numbered and len(columns) == len(names):
+        return dict(zip(names, columns.values(), strict=True))
+    raise ValueError(
+        f"{role}_features has the columns {list(columns)}, but fit saw {list(names)}. Pass these."
+    )
+
+
+def _have_no_names(columns: Any, role: str) -> bool:
+    """Whether columns came without names and were numbered."""
+    return all(
+        name == role or (name.startswith(role) and name[len(role) :].isdigit()) for name in columns
+    )
