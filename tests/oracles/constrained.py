@@ -43,7 +43,7 @@ def conditions(
     degree=1,
     missing="error",
 ):
-    """Columns ``w_i b_i / Σ w b-like``: one for every group and every power, row by row.
+    """C: one column for every group and for every power of a number, row by row.
 
     `sensitive` maps names to lists, None is a missing value; `numbers` names those that are
     numbers. Redundant columns are left in.

@@ -139,11 +139,7 @@ class Functionals:
 
     def gaps(self, values: FloatArray) -> FloatArray:
         """How far values, (n, m), are from parity, in their own units: (r, m)."""
-        return self.gaps_of(self.apply(values))
-
-    def gaps_of(self, applied: FloatArray) -> FloatArray:
-        """How far ``Cᵀ v``, (q, m), is from parity, in the units of v: (r, m)."""
-        return self.units @ (applied - self.targets)
+        return self.units @ (self.apply(values) - self.targets)
 
     def touches(self, rows: NDArray[np.bool_]) -> bool:
         """Whether any of these rows, (n,), counts in a functional."""

@@ -73,7 +73,7 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         fitted = [fit.fitted for fit in ends]
         gaps = np.stack(
             [
-                np.vstack([task.functionals.gaps(fit.fitted), task.pool.gaps_of(fit.held)])
+                np.vstack([task.functionals.gaps(fit.fitted), task.pool.gaps(fit.pool)])
                 for fit in ends
             ]
         )
@@ -92,9 +92,12 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         warn_of_result(problem, solution, (1 - unfairness) * gaps[0])
 
         self.groups_ = rows.groups
-        self.group_means_ = _group_means(
-            rows, (1 - unfairness) * fitted[0] + unfairness * fitted[1], problem.single_output
-        )
+        values = (1 - unfairness) * fitted[0] + unfairness * fitted[1]
+        self.group_means_ = _group_means(rows, values, problem.single_output)
+        self.pool_group_means_ = None
+        if problem.pool is not None:
+            values = (1 - unfairness) * ends[0].pool + unfairness * ends[1].pool
+            self.pool_group_means_ = _group_means(problem.pool, values, problem.single_output)
         self.implies_mean_parity_ = all(
             part.implies_mean_parity for part in (task.functionals, task.pool) if len(part)
         )

@@ -89,6 +89,8 @@ class ParityKernelRidge(ParityRegressor):
         The constant, 0 without `fit_intercept`.
     group_means_ : dict
         Mean prediction of each group on the training rows.
+    pool_group_means_ : dict or None
+        The same on the pool; None if the constraint does not hold on one.
     parity_residual_ : float
         Largest deviation from the constraint on the rows on which it holds, in the units of y:
         what rounding left.

@@ -74,6 +74,8 @@ class ParityRidge(ParityRegressor):
         The constant.
     group_means_ : dict
         Mean prediction of each group on the training rows.
+    pool_group_means_ : dict or None
+        The same on the pool; None if the constraint does not hold on one.
     parity_residual_ : float
         Largest deviation from the constraint on the rows on which it holds, in the units of y:
         what rounding left.
@@ -202,11 +204,10 @@ class ParityRidge(ParityRegressor):
 
 def _on_columns(fit: Fit, task: Task, points: Features) -> Fit:
     """A fit with one coefficient for each row and each row of the pool, as one for each column."""
-    coef = points.T @ fit.coef
-    held = fit.held
+    coef, pool = points.T @ fit.coef, fit.pool
     if task.points is not None:
-        held = task.pool.apply(task.points @ coef + fit.intercept)
-    return replace(fit, coef=coef, fitted=task.X @ coef + fit.intercept, held=held)
+        pool = task.points @ coef + fit.intercept
+    return replace(fit, coef=coef, fitted=task.X @ coef + fit.intercept, pool=pool)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from meanparity.rows import Rows
 from meanparity.solvers import Solution
 
 _SHOWN = 5
+_FAR = 3.0  # times the usual change of a prediction, at which a row of the pool is out of place
 
 
 def warn_of_reading(problem: Problem, recognised: bool, min_group_size: int) -> None:
@@ -55,6 +56,15 @@ def warn_of_result(problem: Problem, solution: Solution, gaps: FloatArray) -> No
             f"A gap of {share:.1g} standard deviations of y is left where there should be none: "
             "alpha is so small beside the kernel values that rounding shows. Raise alpha, or scale "
             "the features."
+        )
+    moved = np.abs(solution.fair.pool - solution.free.pool).max(axis=0, initial=0.0)
+    usual = np.maximum(np.abs(fair - free).max(axis=0), Y.std(axis=0))
+    if np.any(moved > _FAR * usual):
+        _warn(
+            f"Parity on the pool moves the prediction of some of its rows by {moved.max():.3g}, "
+            f"where it moves training rows by {np.abs(fair - free).max():.3g} at most: these rows "
+            "are unlike the training rows, and little keeps the fit from using them to meet the "
+            f"constraint. Raise alpha (now {problem.task.alpha.min():g})."
         )
     if np.any(np.ptp(fair, axis=0) < 1e-8 * np.ptp(free, axis=0)):
         _warn(

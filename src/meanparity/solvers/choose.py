@@ -58,7 +58,7 @@ def solve(task: Task, *, kernel: BoundKernel, is_linear: bool, solver: str) -> S
     if solver != "auto":
         reason = "asked for"
     fair = pieces[0]
-    gaps = task.functionals.gaps(fair.fitted), task.pool.gaps_of(fair.held)
+    gaps = task.functionals.gaps(fair.fitted), task.pool.gaps(fair.pool)
     residual = max(float(np.abs(gap).max(initial=0.0)) for gap in gaps)
     return Solution(*pieces, Info(name, reason, time.perf_counter() - start, bytes_, residual))
 

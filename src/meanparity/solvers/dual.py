@@ -168,17 +168,18 @@ class Dual:
     ) -> tuple[Fit, Fit]:
         """Both functions, with their values."""
         m = task.Y.shape[1]
-        held = self.pool.values.T @ on_rows + self.pool.gram @ on_pool
-        coef = on_rows
-        if task.pool.n_rows:
+        coef, pool = on_rows, np.zeros((0, 2 * m))
+        if task.points is not None:
             coef = np.vstack([on_rows, task.pool.spread(on_pool)])
+            pool = self.kernel.evaluate(task.points, coef) + intercept
         fitted = self._values(task, coef, on_pool) + intercept
-        norm = np.sum(on_rows * (fitted - intercept), axis=0) + np.sum(on_pool * held, axis=0)
+        norm = np.sum(on_rows * (fitted - intercept), axis=0)
+        norm += np.sum(on_pool * task.pool.apply(pool), axis=0)
         fits = []
         for part in (slice(0, m), slice(m, 2 * m)):
             objective = task.losses(fitted[:, part]) + alpha * norm[part]
             fits.append(
-                Fit(coef[:, part], intercept[part], fitted[:, part], objective, held[:, part])
+                Fit(coef[:, part], intercept[part], fitted[:, part], objective, pool[:, part])
             )
         return fits[0], fits[1]
 

@@ -60,16 +60,15 @@ def solve_primal(task: Task, alpha: float) -> Pieces:
     theta = np.hstack([fair, free])
     intercept = np.tile(rows.y_mean, 2) - rows.x_mean @ theta
     fitted = task.X @ theta + intercept
-    if task.points is None:
-        held = np.zeros((0, 2 * m))
-    else:
-        held = task.pool.apply(task.points @ theta + intercept)
+    pool = np.zeros((0, 2 * m))
+    if task.points is not None:
+        pool = task.points @ theta + intercept
     # stationarity, Xᵀu(y − Xθ) − λθ = M ν, determines ν on the directions that M sees
     multipliers = W @ (Q.T @ (rows.moments(task.Y - fitted[:, :m]) - alpha * fair))
     fits = []
     for part in (slice(0, m), slice(m, 2 * m)):
         objective = task.losses(fitted[:, part]) + alpha * np.sum(theta[:, part] ** 2, axis=0)
-        values = fitted[:, part], objective, held[:, part]
+        values = fitted[:, part], objective, pool[:, part]
         fits.append(Fit(theta[:, part], intercept[part], *values))
     return fits[0], fits[1], multipliers
 

@@ -26,15 +26,15 @@ class Fit:
         Values on the training rows, computed as real predictions.
     objective : (m,) array
         ``Σ u (y − g)² + λ‖g‖²`` (the intercept is not penalised).
-    held : (q, m) array
-        Values of the functionals on the pool.
+    pool : (p, m) array
+        Values on the pool, computed as real predictions.
     """
 
     coef: FloatArray
     intercept: FloatArray
     fitted: FloatArray
     objective: FloatArray
-    held: FloatArray
+    pool: FloatArray
 
 
 @dataclass(frozen=True)
