@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meanparity import CovarianceParity, MeanParity
-from meanparity.constraints import numeric_labels, resolve_constraint
+from meanparity import CovarianceParity, LinearParity, MeanParity, ResidualParity
+from meanparity.constraints import Functionals, numeric_labels, resolve_constraint
 from meanparity.groups import Groups
 from meanparity.rows import Rows
 
@@ -167,3 +167,129 @@ def test_specifications_are_values():
     assert hash(CovarianceParity("rbf")) == hash(CovarianceParity("rbf"))
     with pytest.raises(AttributeError):
         CovarianceParity().degree = 5
+
+
+def gaps(constraint, values, columns, **options):
+    """Gaps by name."""
+    functionals = constraint.functionals(Rows.of(columns, **options))
+    found = functionals.gaps(np.asarray(values, dtype=float)[:, None])[:, 0]
+    return dict(zip(functionals.labels, found.round(12).tolist(), strict=True))
+
+
+TABLE = {"sex": ["F", "F", "M", "M"], "race": ["a", "b", "a", "b"]}
+
+
+def test_what_gaps_are_called():
+    values, twice = [1.0, 3.0, 5.0, 11.0], {name: column * 2 for name, column in TABLE.items()}
+    assert gaps(MeanParity(), values * 2, twice)["sex=M, race=b"] == 6.0
+    marginal = gaps(MeanParity(), values, TABLE, intersectional=False)
+    assert marginal == {"sex=F": -3.0, "sex=M": 3.0, "race=a": -2.0, "race=b": 2.0}
+    strata = gaps(MeanParity(), values * 2, twice["sex"], control_features=twice["race"])
+    assert strata == {
+        "F in control=a": -2.0,
+        "M in control=a": 2.0,
+        "F in control=b": -4.0,
+        "M in control=b": 4.0,
+    }
+    weighted = gaps(
+        MeanParity(), values, TABLE["sex"], sample_weight=np.array([1.0, 0.0, 1.0, 2.0])
+    )
+    assert weighted == {"F": -6.0, "M": 2.0}
+    ages = gaps(MeanParity(2), [0.0, 1.0, 4.0] * 2, [1, 2, 3] * 2, continuous=[0])
+    assert ages["sensitive"] == np.round(4 / 3 / np.sqrt(2 / 3), 12)
+    assert list(ages) == ["sensitive", "sensitive^2"]
+    missing = gaps(MeanParity(), values, ["F", None, "M", "M"], missing="ignore")
+    assert missing == {"F": -4.666666666667, "M": 2.333333333333}
+    assert gaps(CovarianceParity("rbf"), values, TABLE["sex"]) == {"F": -3.0, "M": 3.0}
+
+
+def test_numbers_inside_groups():
+    sex, age = np.array(list("FFFMMM")), np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0])
+    within = gaps(MeanParity(), age, {"sex": sex, "age": age}, continuous=["age"])
+    assert list(within) == ["F", "M", "age in F", "age in M"]
+    crossed = np.where(sex == "F", age, -age) + 2 * (sex == "M") * 2
+    overall = gaps(
+        MeanParity(), crossed, {"sex": sex, "age": age}, continuous=["age"], intersectional=False
+    )
+    assert list(overall) == ["F", "M", "age"]
+    assert overall["age"] == 0.0, "over all rows a slope and its opposite cancel"
+    inside = gaps(MeanParity(), crossed, {"sex": sex, "age": age}, continuous=["age"])
+    assert inside["age in F"] == -inside["age in M"] != 0.0
+
+
+@pytest.mark.parametrize("degree", [1, 3])
+def test_splines_see_more_than_powers(degree):
+    age = np.linspace(20, 60, 200)
+    bend = np.abs(age - 40)
+    rows = Rows.of(age)
+    splines = MeanParity(degree, n_knots=5).functionals(rows)
+    assert len(splines) == 5 + degree - 2
+    level = bend[:, None] - splines.spread(splines.apply(bend[:, None]))
+    assert np.abs(level - level.mean()).max() <= (1e-10 if degree == 1 else 5.0)
+    assert np.abs(splines.gaps(age[:, None])).max() > 1
+
+
+def test_powers_of_few_values_do_not_repeat_themselves():
+    rows = Rows.of({"age": [1, 2, 3, 3, 2]}, continuous=["age"])
+    assert len(MeanParity(7).functionals(rows)) == 2
+    for wrong in ({"degree": 0}, {"degree": 1.5}, {"degree": True}, {"n_knots": 1}):
+        with pytest.raises(ValueError, match="is not a whole number"):
+            MeanParity(**wrong).functionals(rows)
+
+
+def test_strata_with_one_group_are_reported():
+    rows = Rows.of(["a", "b", "a", "a"], control_features={"grade": [1, 1, 2, 2]})
+    for constraint in (MeanParity(), CovarianceParity()):
+        assert constraint.functionals(rows).unconstrained == (("grade=2", 2),)
+        with pytest.raises(ValueError, match=r"nothing to (equalise|constrain)"):
+            constraint.functionals(Rows.of(["a", "b"], control_features=[1, 2]))
+    with pytest.raises(ValueError, match="one group only"):
+        CovarianceParity().functionals(Rows.of(["a", "a"]))
+    with pytest.raises(ValueError, match="every row is its own group"):
+        MeanParity().functionals(Rows.of(list("abcd"), control_features=[1, 1, 2, 2]))
+
+
+def test_residual_parity_needs_y():
+    with pytest.raises(ValueError, match="needs y"):
+        ResidualParity().functionals(Rows.of(["a", "b", "b"]))
+
+
+@given(seed=st.integers(0, 10**6), m=st.integers(1, 3), copies=st.integers(0, 3))
+def test_own_weights(seed, m, copies):
+    rng = np.random.default_rng(seed)
+    C = rng.standard_normal((12, 3)) * [1.0, 1e-4, 1e4]
+    C -= C.mean(axis=0)
+    C = np.hstack([C, C[:, :copies] * 2])
+    g = rng.standard_normal((12, m))
+    functionals = Functionals.from_weights(C, C.T @ g)
+    assert len(functionals) == 3
+    T = functionals.dense()
+    assert np.allclose(T.T @ T, np.eye(3), atol=1e-12)
+    scale = np.abs(C).sum(axis=0)[:, None]
+    assert np.all(np.abs(functionals.gaps(g)) <= 1e-12 * scale)
+    other = rng.standard_normal((12, m))
+    assert np.allclose(functionals.gaps(other) / scale, C.T @ (other - g) / scale, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("weights", "targets", "message"),
+    [
+        ([[1.0], [1.0]], None, "sum to 2"),
+        ([[0.0], [0.0]], None, "without being zero"),
+        ([[1.0, 2.0], [-1.0, -2.0]], [1.0, 3.0], "contradict each other: .* 'condition 0' misses"),
+        ([[1.0], [-1.0]], [1.0, 2.0], "1 columns of weights, 2 targets"),
+        ([[1.0], [np.nan]], None, "have to be finite"),
+        (np.zeros((0, 2)), None, r"have shape \(0, 2\)"),
+    ],
+    ids=str,
+)
+def test_what_are_no_conditions(weights, targets, message):
+    with pytest.raises(ValueError, match=message):
+        Functionals.from_weights(weights, targets)
+
+
+def test_linear_parity_belongs_to_its_rows():
+    constraint = LinearParity([[1.0], [-1.0]], labels=["first and second"])
+    assert constraint.functionals(Rows.of([1, 2])).labels == ("first and second",)
+    with pytest.raises(ValueError, match=r"weights of shape \(2, 1\), but there are 3 rows"):
+        constraint.functionals(Rows.of([1, 2, 2]))

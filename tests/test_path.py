@@ -157,3 +157,63 @@ def test_curve_finds_the_sensitive_columns_in_x(fitted):
     with pytest.raises(ValueError, match="the sensitive ones among them"):
         dropped.tradeoff_.curve(X[:, :3], Y[:, 0])
     assert dropped.tradeoff_.curve(X[:, :3], Y[:, 0], s).smd[0] <= 1e-12
+
+
+@pytest.mark.filterwarnings("ignore:Nothing but a constant")
+@given(case=cases(), share=st.floats(0, 1.2), alpha=st.sampled_from([0.0, 1.0]))
+def test_the_dial_in_the_users_units(case, share, alpha):
+    model = ParityRidge(alpha=alpha).fit(case.X, case.y, sensitive_features=case.codes)
+    tradeoff = model.tradeoff_
+    free = tradeoff.at(1.0).predict(case.X)
+    by = {"sensitive_features": case.codes}
+    for find, metric in ((tradeoff.for_gap, max_mean_gap), (tradeoff.for_smd, mean_parity_gap)):
+        limit = share * metric(None, free, **by)
+        function = find(limit)
+        assert metric(None, function.predict(case.X), **by) <= limit + 1e-8 * case.scale
+        if metric(None, free, **by) > 1e-6 * case.scale:
+            assert function.unfairness == pytest.approx(min(share, 1.0), abs=1e-6)
+    fair, best = tradeoff.objective(0.0), tradeoff.objective(1.0)
+    if best > 1e-6 * case.scale**2:
+        function = tradeoff.for_loss_increase(share * (fair - best) / best)
+        assert tradeoff.objective(function.unfairness) <= best + share * (fair - best) + 1e-9 * fair
+        if fair - best > 1e-6 * fair and share <= 1:
+            assert function.unfairness == pytest.approx(1 - np.sqrt(share), abs=1e-4)
+    limited = ParityRidge(alpha=alpha, max_gap=share * max_mean_gap(None, free, **by))
+    limited.fit(case.X, case.y, **by)
+    assert limited.unfairness_ == limited.tradeoff_.for_gap(limited.max_gap).unfairness
+    assert np.allclose(
+        limited.predict(case.X), limited.tradeoff_.at(limited.unfairness_).predict(case.X)
+    )
+
+
+def test_ends_of_the_dial_in_the_users_units(fitted):
+    X, Y, s = fitted
+    for y in (Y[:, 0], Y):
+        tradeoff = ParityRidge().fit(X, y, sensitive_features=s).tradeoff_
+        assert tradeoff.for_gap(0).unfairness == 0.0
+        assert tradeoff.for_smd(0).unfairness == 0.0
+        assert tradeoff.for_gap(1e6).unfairness == 1.0
+        assert tradeoff.for_smd(1e6).unfairness == 1.0
+        assert tradeoff.for_loss_increase(0).unfairness == 1.0
+        assert tradeoff.for_loss_increase(1e6).unfairness == 0.0
+        assert repr(tradeoff.for_gap(0)) == "FittedFunction(unfairness=0)"
+    for find in (tradeoff.for_gap, tradeoff.for_smd, tradeoff.for_loss_increase):
+        for wrong in (-1, np.nan, np.inf, "1", None, True):
+            with pytest.raises(ValueError, match="is not a finite number of 0 or more"):
+                find(wrong)
+
+
+def test_gaps_that_the_constraint_does_not_close(fitted):
+    """Marginal parity leaves a sum of gaps between combinations that no position gets below."""
+    X, Y, s = fitted
+    free = ParityRidge().fit(X, Y[:, 0], sensitive_features=s).tradeoff_
+    smd = free.training_curve([1.0]).smd[0]
+    uncorrelated = ParityRidge(constraint="covariance_parity")
+    tradeoff = uncorrelated.fit(X, Y[:, 0], sensitive_features=s).tradeoff_
+    least = tradeoff.training_curve(np.linspace(0, 1, 1001)).smd.min()
+    assert least > 1e-3 * smd
+    with pytest.raises(ValueError, match="cannot be had: the constrained solution has"):
+        tradeoff.for_smd(least / 2)
+    between = (least + smd) / 2
+    found = tradeoff.for_smd(between)
+    assert tradeoff.training_curve([found.unfairness]).smd[0] == pytest.approx(between)

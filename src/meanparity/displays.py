@@ -78,6 +78,8 @@ class TradeoffDisplay:
         y: Any,
         *,
         sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
         unfairness: Any = None,
         name: str | None = None,
         ax: Axes | None = None,
@@ -88,7 +90,7 @@ class TradeoffDisplay:
         Parameters
         ----------
         estimator : fitted estimator with `tradeoff_`, such as ParityRidge
-        X, y, sensitive_features
+        X, y, sensitive_features, control_features, sample_weight
             Rows, such as held-out ones, as in `meanparity.path.Tradeoff.curve`: the sensitive
             columns are not needed when the estimator's `sensitive_columns` says where in X.
         unfairness : array-like of shape (p,), optional
@@ -99,7 +101,8 @@ class TradeoffDisplay:
         tradeoff, position = _tradeoff(estimator)
         grid = PAPER_POSITIONS if unfairness is None else unfairness
         grid = grid if position is None else np.union1d(grid, position)
-        curve = tradeoff.curve(X, y, sensitive_features, grid)
+        more = {"control_features": control_features, "sample_weight": sample_weight}
+        curve = tradeoff.curve(X, y, sensitive_features, grid, **more)
         name = type(estimator).__name__ if name is None else name
         return cls(curve, position=position).plot(ax, name=name, **kwargs)
 

@@ -400,12 +400,13 @@ def _largest(fair: FloatArray, free: FloatArray, limit: float) -> float:
 
     The sum is convex and, between positions where a gap changes its sign, linear in u.
     """
+    fair = np.where(np.abs(fair) > 1e-9 * np.abs(free).max(initial=0.0), fair, 0.0)  # rounding
     moves = free - fair
     crossings = -fair[moves != 0] / moves[moves != 0]
     ends = crossings[(crossings > 0) & (crossings < 1)]
     u = np.concatenate([[0.0], np.sort(ends), [1.0]])
     sums = np.abs(fair + u[:, None] * moves).sum(axis=1)
-    allowed = np.flatnonzero(sums <= limit + 1e-9 * sums.max())  # parity leaves some rounding
+    allowed = np.flatnonzero(sums <= limit)
     if not len(allowed):
         raise ValueError(
             f"Gaps of {limit:g} cannot be had: the constrained solution has "
@@ -414,8 +415,7 @@ def _largest(fair: FloatArray, free: FloatArray, limit: float) -> float:
     i = allowed[-1]
     if i == len(u) - 1:
         return 1.0
-    part = max(limit - sums[i], 0.0) / (sums[i + 1] - sums[i])
-    return float(u[i] + (u[i + 1] - u[i]) * part)
+    return float(u[i] + (u[i + 1] - u[i]) * (limit - sums[i]) / (sums[i + 1] - sums[i]))
 
 
 def _check_size(value: Any, name: str) -> float:

@@ -191,9 +191,11 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
             f"sample_weight has shape {weights.shape}, but there are {n_rows} rows. Pass one "
             "weight for each row."
         )
-    if not weights.any() or not np.isfinite(weights.sum()):
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not 0 < total < np.inf:
         raise ValueError(
-            f"The weights in sample_weight sum to {weights.sum():g}: all are zero, or some too "
+            f"The weights in sample_weight sum to {total:g}: all are zero, or some too "
             "large. Pass weights of which at least one is positive."
         )
     return weights

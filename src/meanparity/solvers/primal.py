@@ -18,7 +18,7 @@ from meanparity._typing import Features, FloatArray
 from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.linalg import SymmetricFactor, SymmetricMatrix, require_memory, row_blocks
 from meanparity.solvers.solution import Fit, Pieces
-from meanparity.solvers.task import Task
+from meanparity.solvers.task import FAINT, Task
 
 _CONDITION = 1e6  # condition of G from which on the normal equations lose too many digits
 _ADVICE = "Use fewer columns, or ParityKernelRidge, whose cost grows with the rows instead."
@@ -50,7 +50,8 @@ def solve_primal(task: Task, alpha: float) -> Pieces:
     keep = sizes > 10 * np.finfo(float).eps * size
     Q = left[:, keep]  # directions of θ that the functionals see
     W = right[keep].T / sizes[keep]
-    target = W.T @ task.targets
+    bright = sizes[keep] > FAINT * sizes.max(initial=0.0)
+    target = np.where(bright[:, None], W.T @ task.targets, 0.0)
 
     pair = _normal(rows, Q, target, alpha) if alpha > 0 else None
     fair, free = pair if pair is not None else _orthogonal(rows, Q, target, alpha)

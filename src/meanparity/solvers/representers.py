@@ -9,7 +9,7 @@ import numpy as np
 from meanparity._typing import FloatArray
 from meanparity.kernels import BoundKernel
 from meanparity.linalg import SymmetricMatrix, multiply, row_blocks, symmetric_basis
-from meanparity.solvers.task import Task
+from meanparity.solvers.task import FAINT, Task
 
 _NUMBERS = 2**22  # kernel values of the pool held at a time (32 MiB)
 
@@ -139,9 +139,8 @@ class Representers:
     def inner_products(self, targets: FloatArray) -> FloatArray:
         """What the inner products have to be for the functionals to meet targets, (q, m): (r, m).
 
-        Where no function of the space meets them all, those of least squared distance are met.
+        Where no function of the space meets them all, those of least squared distance are met. A
+        functional that the space hardly sees can be made zero, but not be given a value.
         """
-        reached = self.held @ np.linalg.lstsq(self.held, targets, rcond=None)[0]
-        if np.abs(targets - reached).max(initial=0.0) > 1e-8 * np.abs(targets).max(initial=0.0):
-            targets = reached
-        return self.basis.T @ targets
+        found: FloatArray = np.linalg.lstsq(self.held, targets, rcond=FAINT)[0]
+        return self.signs[:, None] * found

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from meanparity._typing import Features, FloatArray
 from meanparity.constraints import Functionals
 
+FAINT = 1e-5  # a functional of less than this share of the largest cannot be given a value
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Task:

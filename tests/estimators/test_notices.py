@@ -1,0 +1,245 @@
+"""What a fit says beside its result: small groups, strata, numbers, dials."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from meanparity import (
+    CovarianceParity,
+    MeanParity,
+    ParityKernelRidge,
+    ParityRidge,
+    ParityWarning,
+    ResidualParity,
+)
+from meanparity.metrics import group_means, mean_parity_gap
+
+ESTIMATORS = [ParityRidge, ParityKernelRidge]
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    n = 120
+    frame = pd.DataFrame(
+        {
+            "sex": rng.choice(["F", "M"], n),
+            "race": rng.choice(["a", "b", "c"], n),
+            "age": rng.integers(20, 65, n),
+            "grade": rng.integers(1, 4, n),
+        }
+    )
+    X = rng.standard_normal((n, 20))
+    X[:, 0] += frame["sex"] == "F"
+    X[:, 1] += frame["age"] / 20
+    y = X[:, 0] + X[:, 1] + 0.5 * frame["grade"].to_numpy() + 0.1 * rng.standard_normal(n)
+    return X, y, frame
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_small_groups_are_named_with_sizes_and_standard_errors(estimator, data):
+    X, y, frame = data
+    s = np.where(np.arange(120) < 4, "few", np.where(np.arange(120) < 5, "one", frame["sex"]))
+    error = y[:4].std(ddof=1) / 2
+    expected = (
+        rf"2 groups of fewer than 10 rows: few \(4 rows, standard error {error:.3g}\); one \("
+    )
+    with pytest.warns(ParityWarning, match=expected):
+        model = estimator().fit(X, y, sensitive_features=s)
+    assert set(model.group_means_) == {"few", "one", "F", "M"}, "none are merged"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator(min_group_size=0).fit(X, y, sensitive_features=s)
+    with pytest.warns(ParityWarning, match=r"1 group of fewer than 2 rows: one \(1 row, standard"):
+        estimator(min_group_size=2).fit(X, y, sensitive_features=s)
+    for wrong in (-1, 2.5, "few", True, None):
+        with pytest.raises(ValueError, match="is not a whole number of 0 or more"):
+            estimator(min_group_size=wrong).fit(X, y, sensitive_features=s)
+
+
+def test_groups_are_counted_where_they_are_compared(data):
+    X, y, frame = data
+    with pytest.warns(ParityWarning, match=r"2 groups of fewer than 40 rows: race=a .*; race=b"):
+        ParityRidge(intersectional=False, min_group_size=40).fit(
+            X, y, sensitive_features=frame[["sex", "race"]]
+        )
+    with pytest.warns(ParityWarning, match=r"F in grade=1 \(\d+ rows"):
+        ParityRidge(min_group_size=40).fit(
+            X, y, sensitive_features=frame["sex"], control_features=frame[["grade"]]
+        )
+    with pytest.warns(ParityWarning, match=r"2 groups of the pool of fewer than 10 rows: F \("):
+        ParityRidge().fit(X, y, sensitive_features=frame["sex"], pool=(X[:12], frame["sex"][:12]))
+
+
+def test_no_more_than_five_are_listed(data):
+    X, y, frame = data
+    with pytest.warns(ParityWarning, match="; and 1. more"):
+        ParityRidge(min_group_size=50, intersectional=True).fit(
+            X, y, sensitive_features=frame[["sex", "race", "grade"]]
+        )
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_strata_with_one_group_are_reported(estimator, data):
+    X, y, frame = data
+    grade = frame["grade"].where(frame["sex"] == "M", frame["grade"].clip(upper=2))
+    with pytest.warns(
+        ParityWarning, match=r"In 1 strata one group occurs only.*grade=3 \(\d+ rows"
+    ):
+        model = estimator().fit(X, y, sensitive_features=frame["sex"], control_features=grade)
+    assert model.unconstrained_strata_ == {"grade=3": int((grade == 3).sum())}
+    predicted = model.predict(X)
+    for value in (1, 2):
+        inside = (grade == value).to_numpy()
+        gap = mean_parity_gap(None, predicted[inside], sensitive_features=frame["sex"][inside])
+        assert gap <= 1e-10
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_numbers_are_recognised_aloud(estimator, data):
+    X, y, frame = data
+    with pytest.warns(ParityWarning, match=r"'age' has many .* continuous=\['age'"):
+        model = estimator().fit(X, y, sensitive_features=frame["age"])
+    assert model.continuous_ == ("age",)
+    assert model.groups_ is None
+    assert model.group_means_ == {}
+    assert not model.implies_mean_parity_
+    assert abs(np.cov(model.predict(X), frame["age"])[0, 1]) <= 1e-10
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        said = estimator(continuous=["age"]).fit(X, y, sensitive_features=frame["age"])
+        estimator(constraint=CovarianceParity()).fit(X, y, sensitive_features=frame["age"])
+    assert np.array_equal(said.predict(X), model.predict(X))
+    curve = model.tradeoff_.curve(X, y, frame["age"])
+    assert np.allclose(curve.smd, curve.unfairness * curve.smd[-1], atol=1e-10)
+    spread = np.std(frame["age"])
+    free = model.tradeoff_.at(1.0).predict(X)
+    assert curve.smd[-1] == pytest.approx(abs(np.cov(free, frame["age"], ddof=0)[0, 1]) / spread)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_age_and_sex_in_one_table(estimator, data):
+    X, y, frame = data
+    columns = frame[["sex", "age"]]
+    for intersectional in (True, False):
+        model = estimator(
+            continuous=["age"], intersectional=intersectional, constraint=MeanParity(2)
+        )
+        predicted = model.fit(X, y, sensitive_features=columns).predict(X)
+        assert mean_parity_gap(None, predicted, sensitive_features=frame["sex"]) <= 1e-10
+        for power in (1, 2):
+            powers = frame["age"].to_numpy() ** power
+            for sex in "FM":
+                inside = frame["sex"] == sex
+                within = abs(np.corrcoef(predicted[inside], powers[inside])[0, 1])
+                assert (within <= 1e-9) == intersectional
+            assert abs(np.corrcoef(predicted, powers)[0, 1]) <= 1e-9
+        assert set(model.group_means_) == {"F", "M"}
+
+
+def test_marginal_parity_equalises_each_column(data):
+    X, y, frame = data
+    columns = frame[["sex", "race"]]
+    marginal = ParityRidge(intersectional=False).fit(X, y, sensitive_features=columns)
+    predicted = marginal.predict(X)
+    for name in columns:
+        assert mean_parity_gap(None, predicted, sensitive_features=frame[name]) <= 1e-10
+    assert mean_parity_gap(None, predicted, sensitive_features=columns) > 1e-3
+    assert not marginal.implies_mean_parity_
+    assert set(marginal.group_means_) == set(
+        group_means(None, predicted, sensitive_features=columns)
+    )
+    with pytest.raises(ValueError, match=r"intersectional='no'\. Pass True or False"):
+        ParityRidge(intersectional="no").fit(X, y, sensitive_features=columns)
+
+
+@pytest.mark.parametrize("estimator", [ParityRidge(), ParityKernelRidge(kernel="rbf")])
+def test_residual_parity(estimator, data):
+    X, y, frame = data
+    estimator.set_params(constraint="residual_parity")
+    model = estimator.fit(X, y, sensitive_features=frame["sex"])
+    errors = y - model.predict(X)
+    assert mean_parity_gap(None, errors, sensitive_features=frame["sex"]) <= 1e-10
+    assert not model.implies_mean_parity_
+    if model.fit_intercept:  # then every group is right on average
+        assert abs(errors[frame["sex"] == "F"].mean()) <= 1e-10
+    curve = model.tradeoff_.curve(X, y, frame["sex"])
+    assert curve.max_gap[0] <= 1e-10
+    limited = estimator.set_params(max_gap=curve.max_gap[-1] / 4)
+    limited = limited.fit(X, y, sensitive_features=frame["sex"])
+    assert limited.unfairness_ == pytest.approx(0.25)
+    assert model.constraint == "residual_parity"
+
+
+def test_missing_sensitive_values(data):
+    X, y, frame = data
+    s = frame["sex"].astype(object).where(np.arange(120) > 14, None)
+    with pytest.raises(ValueError, match=r"15 missing values .*'group'.*'ignore'"):
+        ParityRidge().fit(X, y, sensitive_features=s)
+    group = ParityRidge(missing="group").fit(X, y, sensitive_features=s)
+    assert set(group.group_means_) == {"F", "M", None}
+    assert np.ptp(list(group.group_means_.values())) <= 1e-12
+    ignore = ParityRidge(missing="ignore").fit(X, y, sensitive_features=s)
+    assert set(ignore.group_means_) == {"F", "M"}
+    assert np.ptp(list(ignore.group_means_.values())) <= 1e-12
+    known = s.notna().to_numpy()
+    dropped = ParityRidge().fit(X[known], y[known], sensitive_features=s[known])
+    assert not np.allclose(dropped.coef_, ignore.coef_), "ignored rows count in the loss"
+    curve = ignore.tradeoff_.curve(X, y, s)
+    assert curve.smd[0] <= 1e-12
+    with pytest.raises(ValueError, match="missing=None is not known"):
+        ParityRidge(missing=None).fit(X, y, sensitive_features=s)
+    with pytest.raises(ValueError, match="one group only"):
+        ParityRidge(missing="ignore").fit(X, y, sensitive_features=[None] * 120)
+
+
+def test_curves_of_other_rows_need_the_same_columns(data):
+    X, y, frame = data
+    model = ParityRidge(min_group_size=0).fit(
+        X[:90], y[:90], sensitive_features=frame["sex"][:90], control_features=frame["grade"][:90]
+    )
+    there = frame[90:]
+    with pytest.raises(ValueError, match="holds at equal grade, which is not known"):
+        model.tradeoff_.curve(X[90:], y[90:], there["sex"])
+    weights = np.arange(30.0)
+    curve = model.tradeoff_.curve(
+        X[90:], y[90:], there["sex"], control_features=there["grade"], sample_weight=weights
+    )
+    predicted = model.predict(X[90:])
+    assert curve.mse[0] == pytest.approx(np.average((y[90:] - predicted) ** 2, weights=weights))
+    gaps = []
+    for grade in (1, 2, 3):
+        inside = (there["grade"] == grade).to_numpy() & (weights > 0)
+        means = group_means(
+            None,
+            predicted[inside],
+            sensitive_features=there["sex"][inside],
+            sample_weight=weights[inside],
+        )
+        overall = np.average(predicted[inside], weights=weights[inside])
+        gaps += [abs(mean - overall) for mean in means.values()] * (len(means) > 1)
+    assert curve.smd[0] == pytest.approx(sum(gaps))
+    assert curve.max_gap[0] == pytest.approx(max(gaps))
+
+
+def test_a_compromise_is_announced(data):
+    X, y, frame = data
+    with pytest.warns(ParityWarning, match="Not all 5 conditions can be met"):
+        ParityRidge(constraint=ResidualParity()).fit(
+            X[:, :2], y, sensitive_features=frame[["sex", "race"]]
+        )
+
+
+def test_two_dials_are_one_too_many(data):
+    X, y, frame = data
+    with pytest.raises(ValueError, match=r"Both unfairness=0\.5 and max_gap=1"):
+        ParityRidge(unfairness=0.5, max_gap=1).fit(X, y, sensitive_features=frame["sex"])
+    for wrong in (-1, np.nan, "small", True):
+        with pytest.raises(ValueError, match="is not a finite number of 0 or more"):
+            ParityRidge(max_gap=wrong).fit(X, y, sensitive_features=frame["sex"])
+    with pytest.raises(ValueError, match="weight_scope='all' is not known"):
+        ParityRidge(weight_scope="all").fit(X, y, sensitive_features=frame["sex"])

@@ -1,0 +1,38 @@
+"""Parity on the test rows of the paper's splits: exact, and what it costs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.pool_splits import MANY, NAMES, PAPER, SETTINGS, increase, table, trials
+
+pytestmark = [pytest.mark.data, pytest.mark.slow]
+
+
+@pytest.mark.parametrize("dataset", NAMES)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_parity_is_exact_on_train_and_pool(dataset, setting, paper_data):
+    numbers = trials(paper_data, dataset, setting, MANY)
+    assert len(numbers) == MANY >= PAPER
+    for gap in ("smd train", "smd test", "residual"):
+        assert (numbers[f"both: {gap}"] <= 1e-10 * numbers["sd"]).all()
+    assert (numbers["train: smd train"] <= 1e-10 * numbers["sd"]).all()
+    assert numbers["train: smd test"].mean() > 1e-3, "which the training rows alone do not give"
+
+
+@pytest.mark.parametrize("dataset", NAMES)
+@pytest.mark.parametrize("setting", ["linear, α = 1", "RBF, α = 1"])
+def test_with_a_penalty_it_costs_two_per_cent_at_most(dataset, setting, paper_data):
+    assert increase(trials(paper_data, dataset, setting, MANY)) <= 0.02
+
+
+def test_the_documents_show_these_numbers(paper_data):
+    shown = (Path(__file__).parent.parent / "docs" / "pool.md").read_text()
+
+    def cells(text):  # what rounding left differs between machines
+        return re.sub(r"\de-\d\d", "", text)
+
+    assert cells(table(paper_data)) in cells(shown)

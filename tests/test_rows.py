@@ -1,0 +1,136 @@
+"""How columns are read: numbers, categories, strata, missing values, other rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from meanparity.groups import Groups
+from meanparity.rows import Reading, Rows
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    ("column", "continuous"),
+    [
+        (np.arange(21), True),
+        (np.arange(20), False),
+        (np.tile(np.arange(30), 50), True),
+        (np.array([0.5, 1.5, 2.5, 2.5, 3.5]), True),
+        (np.tile([0.5, 1.5], 5), False),
+        (np.array([1.0, 2.0, 3.0]), False),
+        (np.array([f"{i}" for i in range(50)]), False),
+        (np.arange(50) % 2 == 0, False),
+        (pd.Series(pd.Categorical(np.arange(50) % 19)), False),
+        (pl.Series(np.arange(50)), True),
+        ([None, *range(30)], True),
+    ],
+    ids=str,
+)
+def test_numbers_with_many_values_are_recognised(column, continuous):
+    rows = Rows.of(column, missing="group")
+    assert rows.reading.continuous == (("sensitive",) if continuous else ())
+    assert (rows.groups is None) == continuous
+    assert Rows.of(column, missing="group", continuous=[]).reading.continuous == ()
+
+
+def test_the_choice_can_be_forced():
+    columns = {"age": [30, 40, 30], "sex": ["F", "M", "M"]}
+    for choice in (["age"], "age", [0], 0, [-2], np.array(["age"])):
+        assert Rows.of(columns, continuous=choice).reading.continuous == ("age",)
+    for wrong in (["salary"], [2], [True], None, [None]):
+        with pytest.raises(ValueError, match=r"continuous holds .* sensitive columns are \['age'"):
+            Rows.of(columns, continuous=wrong)
+    with pytest.raises(ValueError, match="'sex' is read as a number, but holds 'F'"):
+        Rows.of(columns, continuous=["sex"])
+    with pytest.raises(ValueError, match="but holds inf"):
+        Rows.of([1.0, np.inf, 2.0], continuous=[0])
+
+
+def test_cells_and_columns():
+    rows = Rows.of(
+        {"sex": ["F", "M", "F", None], "age": [30.5, 40.0, np.nan, 30.5]},
+        control_features={"grade": ["x", "y", "x", "x"]},
+        continuous=["age"],
+        missing="group",
+    )
+    assert rows.n_rows == 4
+    assert rows.column("sex").tolist() == ["F", "M", "F", None]
+    assert np.array_equal(rows.column("age"), [30.5, 40.0, np.nan, 30.5], equal_nan=True)
+    assert rows.column("grade").tolist() == ["x", "y", "x", "x"]
+    assert rows.groups.names == ("F", "M", "missing")
+    assert [name for name, _ in rows.strata()] == ["grade=x", "grade=y"]
+    assert "4 rows in 4 cells" in repr(rows)
+    assert rows.mass.tolist() == [1.0] * 4
+
+
+def test_weights_are_relative_and_cells_without_weight_are_in_no_stratum():
+    rows = Rows.of(["a", "b", "c"], sample_weight=np.array([2.0, 0.0, 4.0]))
+    assert rows.weights.tolist() == [1.0, 0.0, 2.0]
+    assert [cells.tolist() for _, cells in rows.strata()] == [[0, 2]]
+
+
+@pytest.mark.parametrize("missing", ["group", "ignore"])
+def test_missing_values(missing):
+    columns = {"a": ["x", None, "y", "x"], "b": [1, 2, None, 1]}
+    groups = Groups.from_columns(columns, missing=missing)
+    if missing == "group":
+        assert groups.names == ("a=x, b=1", "a=y, b=missing", "a=missing, b=2")
+        assert groups.codes.tolist() == [0, 2, 1, 0]
+        assert groups.keys[1] == ("y", None)
+    else:
+        assert groups.names == ("a=x, b=1",)
+        assert groups.codes.tolist() == [0, -1, -1, 0]
+        assert repr(groups) == "Groups(4 rows; a=x, b=1: 2; in none: 2)"
+        assert groups.means(np.array([1.0, 100.0, 100.0, 3.0])).tolist() == [2.0]
+    with pytest.raises(ValueError, match=r"missing='drop' is not known\. Pass one of error"):
+        Groups.from_columns(columns, missing="drop")
+
+
+def test_marginal_groups_ignore_what_is_missing_in_their_own_column_only():
+    rows = Rows.of(
+        {"a": ["x", None, "y"], "b": [1, 2, None]}, missing="ignore", intersectional=False
+    )
+    (names_a, codes_a), (names_b, codes_b) = rows.groupings()
+    assert names_a == ("a=x", "a=y")
+    assert names_b == ("b=1", "b=2")
+    assert codes_a[rows.codes].tolist() == [0, -1, 1]
+    assert codes_b[rows.codes].tolist() == [0, 1, -1]
+
+
+def test_other_rows_are_read_like_the_first():
+    first = Rows.of({"sex": list("FM") * 20, "age": np.arange(40)}, control_features=[1, 2] * 20)
+    assert first.reading == Reading(("sex", "age"), ("control",), ("age",))
+    turned = pd.DataFrame({"age": [30, 31], "sex": ["F", "M"]})
+    other = first.reading.rows(turned, control_features=[1, 1])
+    assert other.groups.names == ("F", "M")
+    assert other.column("age").tolist() == [30, 31]
+    array = first.reading.rows(
+        np.array([["F", 3], ["M", 4]], dtype=object), control_features=[1, 1]
+    )
+    assert array.column("age").tolist() == [3, 4]
+    with pytest.raises(ValueError, match=r"has the columns \['sex', 'wage'\], but fit saw"):
+        first.reading.rows({"sex": ["F"], "wage": [3]}, control_features=[1])
+    with pytest.raises(ValueError, match="columns"):
+        first.reading.rows(["F", "M"], control_features=[1, 1])
+    with pytest.raises(ValueError, match="holds at equal control, which is not known"):
+        first.reading.rows(turned)
+    with pytest.raises(ValueError, match="'age' is read as a number, but holds 'old'"):
+        first.reading.rows({"sex": ["F"], "age": ["old"]}, control_features=[1])
+    with pytest.raises(ValueError, match="fit had none"):
+        Rows.of(["a", "b"]).reading.rows(["a"], control_features=[1])
+
+
+def test_a_column_cannot_be_sensitive_and_a_control():
+    with pytest.raises(ValueError, match="'sex' is sensitive and a control"):
+        Rows.of({"sex": ["F", "M"]}, control_features={"sex": ["F", "M"]})
+
+
+def test_control_columns_have_errors_of_their_own():
+    with pytest.raises(ValueError, match="control_features has 3 rows, but the data have 2"):
+        Rows.of(["a", "b"], control_features=[1, 2, 3], n_rows=2)
+    with pytest.raises(ValueError, match="Column 'control' has 1 missing value"):
+        Rows.of(["a", "b"], control_features=[1, None])
