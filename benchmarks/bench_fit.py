@@ -26,8 +26,8 @@ REPEATS = {2000: 5, 4000: 5, 8000: 3}
 SETTINGS = {"kernel": "rbf", "gamma": 0.05, "alpha": 1.0}
 
 
-def make_data(n):
-    rng = np.random.default_rng(0)
+def make_data(n, seed=0):
+    rng = np.random.default_rng(seed)
     X, s = rng.standard_normal((n, 20)), rng.integers(0, 4, n)
     return X, np.sin(X[:, 0]) + 0.3 * s + 0.1 * rng.standard_normal(n), s
 
@@ -36,6 +36,14 @@ def fit_ours(X, y, s):
     from meanparity import ParityKernelRidge
 
     return ParityKernelRidge(**SETTINGS).fit(X, y, sensitive_features=s)
+
+
+def fit_pool(X, y, s):
+    """The same with parity on a pool of as many rows, too."""
+    from meanparity import ParityKernelRidge
+
+    Z, _, groups = make_data(len(y), seed=1)
+    return ParityKernelRidge(**SETTINGS).fit(X, y, sensitive_features=s, pool=(Z, groups))
 
 
 def fit_sklearn(X, y, s):
@@ -61,7 +69,7 @@ def fit_paper(X, y, s):
     return P @ (np.linalg.pinv(inner, hermitian=True) @ (P.T @ (K @ y)))
 
 
-CONTENDERS = {"ours": fit_ours, "sklearn": fit_sklearn, "paper": fit_paper}
+CONTENDERS = {"ours": fit_ours, "pool": fit_pool, "sklearn": fit_sklearn, "paper": fit_paper}
 
 
 def peak_bytes():
@@ -132,12 +140,14 @@ def main():
     rate = gemm_rate()
     print(f"this machine's float64 gemm: {rate / 1e9:.0f} GFLOP/s\n")
     print(f"{'n':>6} {'ours':>9} {'sklearn':>9} {'ratio':>6} {'paper':>9} {'faster':>7}"
-          f" {'memory ours':>12} {'sklearn':>8} {'51 points':>10} {'gemm rate':>10}")  # fmt: skip
+          f" {'with pool':>9} {'memory ours':>12} {'sklearn':>8} {'51 points':>10}"
+          f" {'gemm rate':>10}")  # fmt: skip
     results = {"gemm": rate, "fits": {}}
     for n in (*SIZES, LARGE):
         repeats = REPEATS.get(n, 1)
         row = {"ours": child("ours", n, repeats)}
         if n in SIZES:
+            row["pool"] = child("pool", n, repeats)
             row["sklearn"] = child("sklearn", n, repeats)
         if n in PAPER_SIZES:
             row["paper"] = child("paper", n)
@@ -166,6 +176,10 @@ def print_row(n, row, rate):
         cells += [f"{row['paper']['seconds'] / ours['seconds']:>6.0f}×"]
     else:
         cells += [f"{'—':>9}", f"{'—':>7}"]
+    if "pool" in row:
+        cells += [f"{row['pool']['seconds'] / ours['seconds']:>8.2f}×"]
+    else:
+        cells += [f"{'—':>9}"]
     cells += [f"{ours['bytes'] / whole:>8.2f}·8n²"]
     cells += [f"{row['sklearn']['bytes'] / whole:>8.2f}" if "sklearn" in row else f"{'—':>8}"]
     cells += [f"{ours['tradeoff'] / ours['seconds']:>10.3%}"]

@@ -424,3 +424,23 @@ def test_import_does_not_load_matplotlib():
 
     code = "import sys, meanparity.displays; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_displays_read_columns_like_the_model(data):
+    X, y, s = data
+    names = np.where(np.arange(len(y)) < 5, None, np.where(s > 0, "F", "M"))
+    model = ParityRidge(missing="ignore").fit(X, y, sensitive_features=names)
+    display = GroupDistributionDisplay.from_estimator(model, X, sensitive_features=names)
+    assert display.groups.names == ("F", "M")
+    assert display.axes_[1].get_title("right") == "SMD = 0"
+    age = np.arange(float(len(y)))
+    model = ParityRidge(continuous=[0]).fit(X, y, sensitive_features=age)
+    with pytest.raises(ValueError, match="are numbers, which have no groups"):
+        GroupDistributionDisplay.from_estimator(model, X, sensitive_features=age)
+    grade = np.arange(len(y)) % 2
+    model = ParityRidge().fit(X, y, sensitive_features=s, control_features=grade)
+    weights = np.ones(len(y))
+    display = TradeoffDisplay.from_estimator(
+        model, X, y, sensitive_features=s, control_features=grade, sample_weight=weights
+    )
+    assert display.lines_[0].get_xdata()[0] <= 1e-10

@@ -32,6 +32,15 @@ def test_the_examples_of_the_readme_run(capsys):
     assert len(capsys.readouterr().out.splitlines()) == 3
 
 
+@pytest.mark.parametrize("page", ["constraints.md", "add-a-constraint.md"])
+def test_the_examples_of_the_documents_run(page):
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+    assert len(examples) > 1
+    names: dict = {"__name__": "__main__"}
+    for example in examples:
+        exec(compile(example, page, "exec", dont_inherit=True), names)
+
+
 @pytest.mark.parametrize("document", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md")))
 def test_links_lead_somewhere(document):
     for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):

@@ -101,8 +101,14 @@ class TradeoffDisplay:
         tradeoff, position = _tradeoff(estimator)
         grid = PAPER_POSITIONS if unfairness is None else unfairness
         grid = grid if position is None else np.union1d(grid, position)
-        more = {"control_features": control_features, "sample_weight": sample_weight}
-        curve = tradeoff.curve(X, y, sensitive_features, grid, **more)
+        curve = tradeoff.curve(
+            X,
+            y,
+            sensitive_features,
+            grid,
+            control_features=control_features,
+            sample_weight=sample_weight,
+        )
         name = type(estimator).__name__ if name is None else name
         return cls(curve, position=position).plot(ax, name=name, **kwargs)
 
@@ -183,8 +189,8 @@ class GroupDistributionDisplay:
     ----------
     y_before, y_after : array-like of shape (n,)
         Two values for each row.
-    sensitive_features : array-like of shape (n,) or (n, r), or data frame
-        Sensitive columns of the rows.
+    sensitive_features : array-like of shape (n,) or (n, r), data frame, or Groups
+        Sensitive columns of the rows. Rows in no group are not drawn.
 
     Attributes
     ----------
@@ -204,7 +210,11 @@ class GroupDistributionDisplay:
     def __init__(self, y_before: Any, y_after: Any, *, sensitive_features: Any) -> None:
         self.y_before, self.y_after = _column(y_before, "y_before"), _column(y_after, "y_after")
         check_consistent_length(self.y_before, self.y_after)
-        self.groups = Groups.from_columns(sensitive_features, n_rows=len(self.y_after))
+        if isinstance(sensitive_features, Groups):
+            self.groups = sensitive_features
+            check_consistent_length(self.y_after, self.groups.codes)
+        else:
+            self.groups = Groups.from_columns(sensitive_features, n_rows=len(self.y_after))
 
     @classmethod
     def from_estimator(
@@ -245,7 +255,14 @@ class GroupDistributionDisplay:
         xlabel = "Prediction" if before == "free" else "Response or prediction"
         titles = f"Before: {above}", f"After: {below}"
         kwargs = {"titles": titles, "xlabel": xlabel, **kwargs}
-        display = cls(y_before, estimator.predict(X), sensitive_features=sensitive_features)
+        groups = tradeoff.comparison.reading.groups(sensitive_features)
+        if groups is None:
+            raise ValueError(
+                f"The sensitive columns {', '.join(tradeoff.comparison.reading.sensitive)} are "
+                "numbers, which have no groups. Cut them into groups and pass these to "
+                "from_predictions."
+            )
+        display = cls(y_before, estimator.predict(X), sensitive_features=groups)
         return display.plot(**kwargs)
 
     @classmethod
@@ -288,7 +305,8 @@ class GroupDistributionDisplay:
         span, top = edges[-1] - edges[0], 0.0
         for ax, values, title in zip(axes, (self.y_before, self.y_after), titles, strict=True):
             top = max(top, _draw_groups(ax, values, self.groups, edges))
-            gap = mean_parity_gap(None, values, sensitive_features=self.groups.codes) / span
+            inside, codes = values[self.groups.codes >= 0], self.groups.codes
+            gap = mean_parity_gap(None, inside, sensitive_features=codes[codes >= 0]) / span
             ax.set_title(title, loc="left", size="medium")
             ax.set_title(f"SMD = {_number(round(gap, 9) * span)}", loc="right", size="medium")
         limits = (edges[0] - 0.02 * span, edges[-1] + 0.02 * span), (0, 1.05 * top)

@@ -7,7 +7,7 @@ cells: as many as there are groups for categories, at most as many as rows for n
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from numbers import Integral, Real
@@ -55,6 +55,10 @@ class Reading:
     def categories(self) -> tuple[str, ...]:
         """The sensitive columns that are categories."""
         return tuple(name for name in self.sensitive if name not in self.continuous)
+
+    def groups(self, sensitive_features: Any) -> Groups | None:
+        """Who of other rows is in which group of categories; None if there are only numbers."""
+        return replace(self, control=()).rows(sensitive_features).groups
 
     def rows(
         self,

@@ -142,5 +142,5 @@ class Representers:
         Where no function of the space meets them all, those of least squared distance are met. A
         functional that the space hardly sees can be made zero, but not be given a value.
         """
-        found: FloatArray = np.linalg.lstsq(self.held, targets, rcond=FAINT)[0]
-        return self.signs[:, None] * found
+        found = np.linalg.lstsq(self.held, targets, rcond=FAINT)[0]
+        return np.asarray(self.signs[:, None] * found)
