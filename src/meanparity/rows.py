@@ -293,19 +293,18 @@ class Rows:
 
 def _are_numbers(values: Sequence[Hashable]) -> bool:
     """Whether all values are numbers; True and False are none."""
-    return all(
-        isinstance(value, Real | Decimal) and not isinstance(value, bool | np.bool_)
-        for value in values
-    )
+    types = set(map(type, values))
+    return all(issubclass(t, Real | Decimal) and not issubclass(t, bool | np.bool_) for t in types)
 
 
 def _require_numbers(name: str, values: Sequence[Any]) -> None:
-    odd = [value for value in values if not _are_numbers([value]) or not np.isfinite(float(value))]
-    if odd:
-        raise ValueError(
-            f"Sensitive column {name!r} is read as a number, but holds {odd[0]!r}. Pass finite "
-            "numbers, or leave it out of continuous."
-        )
+    if _are_numbers(values) and np.isfinite(np.array(values, dtype=float)).all():
+        return
+    odd = [v for v in values if not _are_numbers([v]) or not np.isfinite(float(v))]
+    raise ValueError(
+        f"Sensitive column {name!r} is read as a number, but holds {odd[0]!r}. Pass finite "
+        "numbers, or leave it out of continuous."
+    )
 
 
 def _is_continuous(values: Sequence[Hashable], n_known: int) -> bool:

@@ -172,7 +172,7 @@ def _encode(values: Sequence[Hashable]) -> FloatArray:
     Missing numbers get an indicator of their own and the mean of the others.
     """
     there = [value for value in values if value is not None]
-    if there and all(isinstance(value, Real | Decimal) for value in there):
+    if there and all(issubclass(kind, Real | Decimal) for kind in set(map(type, there))):
         numbers = np.array([np.nan if value is None else float(value) for value in values])  # type: ignore[arg-type]
         missing = np.isnan(numbers)
         filled = np.where(missing, numbers[~missing].mean(), numbers)[:, None]
