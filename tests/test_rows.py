@@ -62,7 +62,7 @@ def test_cells_and_columns():
     assert np.array_equal(rows.column("age"), [30.5, 40.0, np.nan, 30.5], equal_nan=True)
     assert rows.column("grade").tolist() == ["x", "y", "x", "x"]
     assert rows.groups.names == ("F", "M", "missing")
-    assert [name for name, _ in rows.strata()] == ["grade=x", "grade=y"]
+    assert [name for name, _ in rows.strata] == ["grade=x", "grade=y"]
     assert "4 rows in 4 cells" in repr(rows)
     assert rows.mass.tolist() == [1.0] * 4
 
@@ -70,7 +70,7 @@ def test_cells_and_columns():
 def test_weights_are_relative_and_cells_without_weight_are_in_no_stratum():
     rows = Rows.of(["a", "b", "c"], sample_weight=np.array([2.0, 0.0, 4.0]))
     assert rows.weights.tolist() == [1.0, 0.0, 2.0]
-    assert [cells.tolist() for _, cells in rows.strata()] == [[0, 2]]
+    assert [cells.tolist() for _, cells in rows.strata] == [[0, 2]]
 
 
 @pytest.mark.parametrize("missing", ["group", "ignore"])
@@ -94,7 +94,7 @@ def test_marginal_groups_ignore_what_is_missing_in_their_own_column_only():
     rows = Rows.of(
         {"a": ["x", None, "y"], "b": [1, 2, None]}, missing="ignore", intersectional=False
     )
-    (names_a, codes_a), (names_b, codes_b) = rows.groupings()
+    (names_a, codes_a), (names_b, codes_b) = rows.groupings
     assert names_a == ("a=x", "a=y")
     assert names_b == ("b=1", "b=2")
     assert codes_a[rows.codes].tolist() == [0, -1, 1]

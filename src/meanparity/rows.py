@@ -240,12 +240,17 @@ class Rows:
         result: NDArray[Any] = values[self.cells[self.codes, position]]
         return result
 
-    def numbers(self, name: str) -> FloatArray:
-        """The values of a column of numbers in each cell, NaN if missing: (k,)."""
-        position = self._columns.index(name)
-        values = np.array([*self.levels[position], np.nan], dtype=float)
-        return values[self.cells[:, position]]
+    @cached_property
+    def numbers(self) -> dict[str, FloatArray]:
+        """The values of the columns that are numbers in each cell, NaN if missing: (k,)."""
+        found = {}
+        for name in self.reading.continuous:
+            position = self._columns.index(name)
+            values = np.array([*self.levels[position], np.nan], dtype=float)
+            found[name] = values[self.cells[:, position]]
+        return found
 
+    @cached_property
     def groupings(self) -> list[tuple[tuple[str, ...], IntArray]]:
         """For each set of groups their names and the group of each cell, −1 for none: (k,).
 
@@ -255,13 +260,16 @@ class Rows:
         sets = [names] if self.reading.intersectional else [(name,) for name in names]
         return [self._combine(columns, plain=len(names) == 1) for columns in sets if columns]
 
+    @cached_property
     def strata(self) -> list[tuple[str, IntArray]]:
         """Name and cells of each combination of control values; cells of no weight are left out."""
         heavy = self.mass > 0
         if not self.reading.control:
             return [("", np.flatnonzero(heavy))]
         names, codes = self._combine(self.reading.control, plain=False)
-        cells = [np.flatnonzero((codes == i) & heavy) for i in range(len(names))]
+        codes = np.where(heavy, codes, -1)
+        order = np.argsort(codes, kind="stable")
+        cells = np.split(order, np.searchsorted(codes[order], np.arange(len(names))))[1:]
         return [(name, which) for name, which in zip(names, cells, strict=True) if len(which)]
 
     def label(self, cell: int) -> tuple[Hashable, ...]:

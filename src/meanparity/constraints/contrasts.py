@@ -47,9 +47,9 @@ def mean_contrasts(rows: Rows, degree: int = 1, n_knots: int | None = None) -> F
     and, for each function of a sensitive number, scaled to variance one, the covariance with it.
     """
     parts, unconstrained = [], []
-    for stratum, cells in rows.strata():
+    for stratum, cells in rows.strata:
         mass = rows.mass[cells]
-        groupings = [(names, codes[cells]) for names, codes in rows.groupings()]
+        groupings = [(names, codes[cells]) for names, codes in rows.groupings]
         if len(groupings) == 1 and not rows.reading.continuous:
             names, codes = groupings[0]
             table, units, present = _reflection(mass, codes)
@@ -140,8 +140,8 @@ def _pieces(
     """All conditions of a stratum: groups, and numbers in each group or over all rows."""
     for names, codes in groupings:
         yield from _groups(mass, codes, names)
-    for number in rows.reading.continuous:
-        values = rows.numbers(number)[cells]
+    for number, of_cells in rows.numbers.items():
+        values = of_cells[cells]
         domains = [("", np.ones(len(cells), bool))]
         if rows.reading.intersectional and groupings:
             names, codes = groupings[0]

@@ -68,7 +68,7 @@ class CovarianceParity(Constraint):
         if rows.reading.missing == "ignore":
             known = rows.is_known(rows.reading.sensitive)
         strata, unconstrained = [], []
-        for stratum, cells in rows.strata():
+        for stratum, cells in rows.strata:
             cells = cells[known[cells]]
             if len(np.unique(rows.cells[cells, :sensitive], axis=0)) > 1:
                 strata.append((stratum, cells))

@@ -111,7 +111,7 @@ def _refuse_trivial(rows: Rows, functionals: Functionals) -> None:
             "rows), so there is nothing to equalise. Pass a column with at least two values, "
             "or fit scikit-learn's Ridge or KernelRidge instead."
         )
-    if len(functionals) >= rows.n_rows - len(rows.strata()):
+    if len(functionals) >= rows.n_rows - len(rows.strata):
         raise ValueError(
             f"sensitive_features has {len(rows.cells)} different values in {rows.n_rows} rows: "
             "every row is its own group, and equal group means would make every prediction the "

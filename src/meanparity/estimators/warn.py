@@ -112,8 +112,8 @@ def _group_sizes(rows: Rows, Y: FloatArray) -> Iterator[tuple[str, int, float]]:
         columns += [*(counted * y.T), *(counted * y.T**2)]
     sums = group_sums(rows.codes, np.stack(columns, axis=1), len(rows.cells))
     overall = float(Y.std(axis=0).max())
-    for stratum, cells in rows.strata():
-        for names, codes in rows.groupings():
+    for stratum, cells in rows.strata:
+        for names, codes in rows.groupings:
             inside = codes[cells]
             totals = group_sums(inside, sums[cells], len(names))
             present = np.unique(inside[inside >= 0])
