@@ -126,3 +126,27 @@ def test_bad_input(change, message):
     for metric in (*METRICS, group_means):
         with pytest.raises(ValueError, match=message):
             metric(None, **arguments)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gaps_inside_strata(outputs, weighted):
+    rng = np.random.default_rng(0)
+    s, grade = rng.integers(0, 3, 60), np.where(rng.integers(0, 2, 60), "x", "y")
+    s[grade == "y"] = np.minimum(s[grade == "y"], 1)
+    values = rng.standard_normal((60, 2))[:, : outputs if outputs > 1 else 1]
+    weights = rng.integers(1, 4, 60) if weighted else np.ones(60)
+    gaps = []
+    for stratum in ("x", "y"):
+        inside = grade == stratum
+        overall = np.average(values[inside], axis=0, weights=weights[inside])
+        for group in np.unique(s[inside]):
+            member = inside & (s == group)
+            mean = np.average(values[member], axis=0, weights=weights[member])
+            gaps.append(np.abs(mean - overall))
+    given = values[:, 0] if outputs == 1 else values
+    by = {"sensitive_features": s, "sample_weight": weights, "control_features": grade}
+    assert np.allclose(mean_parity_gap(None, given, **by), np.sum(gaps, axis=0).squeeze())
+    assert np.allclose(max_mean_gap(None, given, **by), np.max(gaps, axis=0).squeeze())
+    with pytest.raises(ValueError, match="control_features has 59 rows"):
+        mean_parity_gap(None, given, **by | {"control_features": grade[1:]})

@@ -15,7 +15,7 @@ from sklearn.utils import check_array, check_consistent_length
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import CovarianceParity
-from meanparity.groups import Groups
+from meanparity.groups import Groups, read_columns
 from meanparity.sources import check_weights
 
 __all__ = [
@@ -60,7 +60,12 @@ def group_means(
 
 
 def mean_parity_gap(
-    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    control_features: Any = None,
 ) -> Any:
     """The paper's SMD: ``Σ_j |mean_j(g) − mean(g)|`` over the groups j.
 
@@ -70,6 +75,8 @@ def mean_parity_gap(
     ----------
     y_true, y_pred, sensitive_features, sample_weight
         See `group_means`.
+    control_features : array-like of shape (n,) or (n, c), or data frame, optional
+        Then groups are compared inside each stratum, and there is a gap for each of them.
 
     Returns
     -------
@@ -80,11 +87,17 @@ def mean_parity_gap(
     >>> mean_parity_gap(None, [1.0, 2.0, 6.0], sensitive_features=["a", "a", "b"])
     4.5
     """
-    return _output(np.abs(_mean_gaps(y_pred, sensitive_features, sample_weight)).sum(axis=0))
+    gaps = _mean_gaps(y_pred, sensitive_features, sample_weight, control_features)
+    return _output(np.abs(gaps).sum(axis=0))
 
 
 def max_mean_gap(
-    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    control_features: Any = None,
 ) -> Any:
     """Largest distance of a group's mean from the overall mean: ``max_j |mean_j(g) − mean(g)|``.
 
@@ -92,6 +105,8 @@ def max_mean_gap(
     ----------
     y_true, y_pred, sensitive_features, sample_weight
         See `group_means`.
+    control_features : array-like of shape (n,) or (n, c), or data frame, optional
+        Then groups are compared inside each stratum, and there is a gap for each of them.
 
     Returns
     -------
@@ -102,7 +117,8 @@ def max_mean_gap(
     >>> max_mean_gap(None, [1.0, 2.0, 6.0], sensitive_features=["a", "a", "b"])
     3.0
     """
-    return _output(np.abs(_mean_gaps(y_pred, sensitive_features, sample_weight)).max(axis=0))
+    gaps = _mean_gaps(y_pred, sensitive_features, sample_weight, control_features)
+    return _output(np.abs(gaps).max(axis=0))
 
 
 def wasserstein_gap(
@@ -185,11 +201,27 @@ def covariance_norm(
     return _output(np.sqrt((covariance**2).sum(axis=0)))
 
 
-def _mean_gaps(y_pred: Any, sensitive_features: Any, sample_weight: Any) -> FloatArray:
-    """Group means less the overall mean: (k,) or (k, m)."""
+def _mean_gaps(
+    y_pred: Any, sensitive_features: Any, sample_weight: Any, control_features: Any
+) -> FloatArray:
+    """Group means less the mean of all rows, or of their stratum: (r,) or (r, m)."""
     values, groups, weight = _check(y_pred, sensitive_features, sample_weight)
-    gaps: FloatArray = groups.means(values, weight) - np.average(values, axis=0, weights=weight)
-    return gaps
+    if control_features is None:
+        gaps: FloatArray = groups.means(values, weight) - np.average(values, axis=0, weights=weight)
+        return gaps
+    control = read_columns(control_features, n_rows=len(values), role="control")
+    strata = Groups.from_columns(control)
+    pairs = np.stack([strata.codes, groups.codes], axis=1)
+    cells = Groups.from_levels(
+        ("stratum", "group"), [range(strata.n_groups), range(groups.n_groups)], pairs, "error"
+    )
+    weight = np.ones(len(values)) if weight is None else weight
+    heavy = cells.sums(weight) > 0
+    with np.errstate(invalid="ignore"):  # cells of no weight, which are left out
+        of_cells, of_strata = cells.means(values, weight), strata.means(values, weight)
+    stratum = np.array([label[0] for label in cells.labels], dtype=int)
+    inside: FloatArray = (of_cells - of_strata[stratum])[heavy]
+    return inside
 
 
 def _check(

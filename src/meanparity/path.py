@@ -246,8 +246,9 @@ class Tradeoff:
     def for_gap(self, max_gap: float) -> FittedFunction:
         """The most accurate function none of whose gaps is larger, in the units of y.
 
-        A gap is the distance of a group's mean from the mean of all groups (of its stratum), on
-        the rows on which the constraint holds: the training rows and the pool.
+        The gaps are those that the constraint is about (an estimator's `gaps_` and `pool_gaps_`):
+        the distance of a group's mean from the mean of all rows (of its stratum); of conditions
+        with targets, the distance from the target.
 
         Raises
         ------

@@ -231,6 +231,11 @@ class Rows:
 
     def column(self, name: str) -> NDArray[Any]:
         """The values of a column, (n,): numbers (NaN if missing), or objects (None if missing)."""
+        if name not in self._columns:
+            raise KeyError(
+                f"There is no column {name!r}. The sensitive and control columns are "
+                f"{list(self._columns)}."
+            )
         position = self._columns.index(name)
         levels = self.levels[position]
         numeric = _are_numbers(levels)
@@ -271,6 +276,17 @@ class Rows:
         order = np.argsort(codes, kind="stable")
         cells = np.split(order, np.searchsorted(codes[order], np.arange(len(names))))[1:]
         return [(name, which) for name, which in zip(names, cells, strict=True) if len(which)]
+
+    def within_strata(self, values: FloatArray) -> FloatArray:
+        """Values, (n, m), less the mean of their stratum."""
+        codes = np.zeros(self.n_rows, np.intp)
+        if self.reading.control:
+            codes = self._combine(self.reading.control, plain=True)[1][self.codes]
+        k = int(codes.max()) + 1
+        count = np.maximum(np.bincount(codes[codes >= 0], minlength=max(k, 1)), 1)
+        means = group_sums(codes, values, max(k, 1)) / count[:, None]
+        inside = codes >= 0
+        return np.where(inside[:, None], values - means[np.where(inside, codes, 0)], 0.0)
 
     def label(self, cell: int) -> tuple[Hashable, ...]:
         """The sensitive values of a cell, None if missing."""

@@ -28,7 +28,7 @@ class Pool:
     control_features : array-like or data frame, optional
         Their control columns, if fit has some.
     sample_weight : array-like of shape (p,), optional
-        How much each of them counts in a mean.
+        How much each of them counts in a mean, whatever `weight_scope` says of training weights.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Pool:
         raise TypeError(
             f"pool is a {type(pool).__name__}. Pass a pair (X_pool, sensitive_features_pool), or "
             "meanparity.Pool(X_pool, sensitive_features=..., control_features=..., "
-            "sample_weight=...)."
+            "sample_weight=...); if sensitive_columns are in X, Pool(X_pool)."
         )
 
     def __repr__(self) -> str:

@@ -23,6 +23,7 @@ class Constraint(ABC):
     """
 
     needs_y: ClassVar[bool] = False  # then it cannot hold on a pool, whose targets are not known
+    uses: ClassVar[tuple[str, ...]] = ()  # of "control_features" and "intersectional"; else refused
 
     @abstractmethod
     def functionals(self, rows: Rows) -> Functionals:
@@ -106,5 +107,5 @@ def resolve_constraint(constraint: str | Constraint) -> Constraint:
         return named[constraint]
     raise ValueError(
         f"constraint={constraint!r} is not known. Pass one of {', '.join(map(repr, named))}, "
-        "or an object such as MeanParity() or CovarianceParity(kernel='rbf')."
+        "or an object (not a class) such as MeanParity() or CovarianceParity(kernel='rbf')."
     )

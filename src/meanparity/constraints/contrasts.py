@@ -119,6 +119,11 @@ def _reflection(mass: FloatArray, codes: IntArray) -> tuple[FloatArray, FloatArr
     share = np.bincount(level, weights=mass[codes >= 0], minlength=len(present))
     if len(present) < 2:
         return np.zeros((len(codes), 0)), np.zeros((0, 0)), present[:0]
+    require_memory(
+        8 * (len(codes) + 3 * len(present)) * len(present),
+        what=f"A constraint on {len(present):,} groups",
+        advice="Use fewer groups.",
+    )
     # an orthonormal basis of the complement of √(share of each group)
     mirror = np.sqrt(share / share.sum())
     mirror[0] += 1.0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class CovarianceParity(Constraint):
     >>> CovarianceParity("polynomial", degree=2).implies_mean_parity(rows)
     True
     """
+
+    uses: ClassVar[tuple[str, ...]] = ("control_features",)
 
     kernel: str | Callable[..., Any] = "linear"
     gamma: float | None = None

@@ -37,6 +37,8 @@ class MeanParity(Constraint):
     array([ 2., -1.])
     """
 
+    uses: ClassVar[tuple[str, ...]] = ("control_features", "intersectional")
+
     degree: int = 1
     n_knots: int | None = None
 
@@ -56,7 +58,8 @@ class ResidualParity(Constraint):
     """The mean error is the same in every group: ``mean(y − g | group j) = mean(y − g)``.
 
     The functionals of `MeanParity` with targets ``Cᵀ y``: every group is over- or underestimated
-    as much as all others (with an intercept: not at all). It needs y, so it cannot hold on a pool.
+    as much as all others (with an intercept: not at all). What the groups' y differ by stays in
+    the predictions. It needs y, so it cannot hold on a pool.
 
     Parameters
     ----------
@@ -77,6 +80,7 @@ class ResidualParity(Constraint):
     """
 
     needs_y: ClassVar[bool] = True
+    uses: ClassVar[tuple[str, ...]] = ("control_features", "intersectional")
 
     degree: int = 1
     n_knots: int | None = None

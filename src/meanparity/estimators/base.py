@@ -102,6 +102,12 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
             part.implies_mean_parity for part in (task.functionals, task.pool) if len(part)
         )
         self.continuous_ = rows.reading.continuous
+        self.n_conditions_ = len(task.functionals) + len(task.pool)
+        left = (1 - unfairness) * gaps[0] + unfairness * gaps[1]
+        left = left[:, 0] if problem.single_output else left
+        self.gaps_ = dict(zip(task.functionals.labels, left.tolist(), strict=False))
+        n_labels = len(task.functionals.labels)
+        self.pool_gaps_ = dict(zip(task.pool.labels, left[n_labels:].tolist(), strict=True))
         self.unconstrained_strata_ = dict(task.functionals.unconstrained) | {
             f"{name} (pool)": count for name, count in task.pool.unconstrained
         }

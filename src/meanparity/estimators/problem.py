@@ -83,32 +83,29 @@ def read_problem(
         missing=estimator.missing,
     )
     constraint = resolve_constraint(estimator.constraint)
+    _refuse_unused(constraint, control_features is not None, bool(estimator.intersectional))
     people = _people(estimator, pool, constraint)
     on_train = estimator.parity_on != "pool"
     task = Task(
         features,
         Y,
         _check_alpha(estimator.alpha, Y.shape[1]),
-        constraint.functionals(rows) if on_train else Functionals.none(len(Y)),
+        _functionals(constraint, rows, Y.shape[1]) if on_train else Functionals.none(len(Y)),
         bool(estimator.fit_intercept),
         weights if scope != "constraint" else None,
     )
-    _check_targets(task.functionals, Y.shape[1])
     if people is None:
         return Problem(table, task, rows, None, constraint, y.ndim == 1)
 
     points, table = _pool_features(estimator, table, people.X, len(Y), precomputed)
+    p, heavy = points.shape[0], people.sample_weight
     others = rows.reading.rows(
-        _sensitive(estimator, table, people.X, people.sensitive_features, points.shape[0]),
+        _sensitive(estimator, table, people.X, people.sensitive_features, p),
         control_features=people.control_features,
-        sample_weight=None
-        if people.sample_weight is None
-        else check_weights(people.sample_weight, points.shape[0]),
-        n_rows=points.shape[0],
+        sample_weight=None if heavy is None else check_weights(heavy, p),
+        n_rows=p,
     )
-    functionals = constraint.functionals(others)
-    _check_targets(functionals, Y.shape[1])
-    task = replace(task, points=points, pool=functionals)
+    task = replace(task, points=points, pool=_functionals(constraint, others, Y.shape[1]))
     return Problem(table, task, rows, others, constraint, y.ndim == 1)
 
 
@@ -133,7 +130,13 @@ def _pool_features(
 ) -> tuple[Features, Table]:
     """Features of the pool, and how to read those of rows to predict."""
     if not precomputed:
-        return read_features(estimator, table, X, reset=False), table
+        try:
+            return read_features(estimator, table, X, reset=False), table
+        except ValueError as error:
+            raise ValueError(
+                f"The pool's X does not fit: {error} It needs the columns that fit sees; after "
+                "other steps of a pipeline, pass pipeline[:-1].transform(X_pool)."
+            ) from error
     points = replace(table, n_columns=0, names=None).features(X)
     width = n_rows + points.shape[0]
     if points.shape[1] != width:
@@ -219,12 +222,35 @@ def _check_parameters(estimator: Any) -> None:
         )
 
 
-def _check_targets(functionals: Functionals, n_outputs: int) -> None:
+def _functionals(constraint: Constraint, rows: Rows, n_outputs: int) -> Functionals:
+    """What a constraint, which may be a user's own, says of rows."""
+    functionals = constraint.functionals(rows)
+    name = type(constraint).__name__
+    if not isinstance(functionals, Functionals) or functionals.n_rows != rows.n_rows:
+        raise TypeError(
+            f"{name}.functionals returned {type(functionals).__name__}. Return Functionals of all "
+            f"{rows.n_rows} rows, as Functionals.from_weights makes them."
+        )
     given = functionals.targets.shape[1]
     if given not in (1, n_outputs):
         raise ValueError(
-            f"The constraint has targets for {given} outputs, but y has {n_outputs}. Pass one "
-            "target for each condition, or one for each condition and output."
+            f"{name} has targets for {given} outputs, but y has {n_outputs}. Pass one target for "
+            "each condition, or one for each condition and output."
+        )
+    return functionals
+
+
+def _refuse_unused(constraint: Constraint, has_control: bool, intersectional: bool) -> None:
+    name = type(constraint).__name__
+    if has_control and "control_features" not in constraint.uses:
+        raise ValueError(
+            f"{name} does not look at control_features. Leave them out, or, if it is your own and "
+            "does, say so: uses = ('control_features',)."
+        )
+    if not intersectional and "intersectional" not in constraint.uses:
+        raise ValueError(
+            f"{name} does not tell intersectional groups from others. Leave intersectional=True, "
+            "or use MeanParity()."
         )
 
 

@@ -36,8 +36,9 @@ class ParityRidge(ParityRegressor):
         The dial: 0 is parity, 1 is the unconstrained fit; between, every gap on the training rows
         is this share of the unconstrained one.
     max_gap : float, optional
-        The dial in the units of y, instead of `unfairness`: the largest allowed distance of a
-        group's mean from the mean of all groups. `unfairness_` tells what it comes to.
+        The dial in the units of y, instead of `unfairness`: the largest allowed size of any gap
+        (see `gaps_`), such as the distance of a group's mean from the mean of all rows; two groups
+        may then be up to twice as far from each other. `unfairness_` tells what it comes to.
     constraint : {"mean_parity", "covariance_parity", "residual_parity"} or Constraint
         What has to hold, by default "mean_parity".
     parity_on : {"both", "train", "pool"}, default="both"
@@ -78,7 +79,14 @@ class ParityRidge(ParityRegressor):
         The same on the pool; None if the constraint does not hold on one.
     parity_residual_ : float
         Largest deviation from the constraint on the rows on which it holds, in the units of y:
-        what rounding left.
+        what rounding left (more where not all conditions can be met, which a warning says).
+    gaps_, pool_gaps_ : dict
+        What is left of each gap that the constraint is about, by name, on the training rows and on
+        the pool: the mean of a group less the mean of all (of its stratum), in the units of y; the
+        covariance with a sensitive number in units of that number's standard deviation.
+    n_conditions_ : int
+        How many independent conditions the predictions have to meet. A linear model needs clearly
+        more columns than that.
     tradeoff_ : Tradeoff
         Everything between the constrained and the free fit.
     unfairness_ : float

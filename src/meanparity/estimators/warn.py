@@ -34,6 +34,12 @@ def warn_of_reading(problem: Problem, recognised: bool, min_group_size: int) -> 
     )
     if problem.pool is not None:
         constrained.append((" of the pool", problem.pool, problem.task.pool))
+        if problem.rows.weights is not None and problem.pool.weights is None:
+            _warn(
+                "Means of the training rows are weighted by sample_weight, those of the pool are "
+                "not. Pass Pool(X_pool, sensitive_features, sample_weight=...), ones if that is "
+                "meant."
+            )
     for where, rows, functionals in constrained:
         _warn_of_strata(functionals, where)
         _warn_of_small_groups(rows, problem.task.Y, min_group_size, where)
@@ -66,12 +72,16 @@ def warn_of_result(problem: Problem, solution: Solution, gaps: FloatArray) -> No
             "are unlike the training rows, and little keeps the fit from using them to meet the "
             f"constraint. Raise alpha (now {problem.task.alpha.min():g})."
         )
-    if np.any(np.ptp(fair, axis=0) < 1e-8 * np.ptp(free, axis=0)):
+    fair, free = problem.rows.within_strata(fair), problem.rows.within_strata(free)
+    if np.any(np.abs(fair).max(axis=0) < 1e-8 * np.abs(free).max(axis=0)):
+        control = ", ".join(problem.rows.reading.control)
+        same = f"a constant in each stratum of {control}" if control else "a constant"
         _warn(
-            f"Nothing but a constant meets all {sum(map(len, parts))} conditions "
+            f"Nothing but {same} meets all {sum(map(len, parts))} conditions "
             f"({sum(len(part.labels) for part in parts)} groups or sensitive features): the model "
-            "at parity predicts the same for everybody. Use fewer groups, more features or another "
-            "kernel."
+            f"at parity predicts the same for everybody{' of a stratum' if control else ''}. Use "
+            "fewer groups or strata, more features (a linear model needs more of them than there "
+            "are conditions) or a kernel."
         )
 
 
