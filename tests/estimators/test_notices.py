@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,10 @@ from meanparity import (
     ParityKernelRidge,
     ParityRidge,
     ParityWarning,
+    Pool,
     ResidualParity,
 )
+from meanparity.constraints import Constraint
 from meanparity.metrics import group_means, mean_parity_gap
 
 ESTIMATORS = [ParityRidge, ParityKernelRidge]
@@ -243,3 +246,78 @@ def test_two_dials_are_one_too_many(data):
             ParityRidge(max_gap=wrong).fit(X, y, sensitive_features=frame["sex"])
     with pytest.raises(ValueError, match="weight_scope='all' is not known"):
         ParityRidge(weight_scope="all").fit(X, y, sensitive_features=frame["sex"])
+
+
+def test_a_collapse_inside_strata_is_announced(data):
+    X, y, frame = data
+    X = np.column_stack([X[:, :3], frame["grade"]])
+    with pytest.warns(ParityWarning, match="Nothing but a constant in each stratum of grade meets"):
+        model = ParityRidge(min_group_size=0).fit(
+            X, y, sensitive_features=frame["sex"], control_features=frame["grade"]
+        )
+    assert np.abs(model.coef_[:3]).max() <= 1e-8
+    assert model.n_conditions_ == 3
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_gaps_are_told_by_name(estimator, data):
+    X, y, frame = data
+    model = estimator(unfairness=0.5, min_group_size=0).fit(
+        X,
+        y,
+        sensitive_features=frame["sex"],
+        control_features=frame["grade"],
+        pool=Pool(X[:50], frame["sex"][:50], frame["grade"][:50]),
+    )
+    assert model.n_conditions_ == 6
+    for gaps, part in ((model.gaps_, slice(None)), (model.pool_gaps_, slice(0, 50))):
+        rows, predicted = frame[part], model.predict(X[part])
+        assert len(gaps) == 6
+        for name, gap in gaps.items():
+            sex, grade = name.split(" in grade=")
+            inside = (rows["grade"] == int(grade)).to_numpy()
+            member = inside & (rows["sex"] == sex).to_numpy()
+            assert gap == pytest.approx(predicted[member].mean() - predicted[inside].mean())
+    several = estimator().fit(X, np.stack([y, -y], axis=1), sensitive_features=frame["sex"])
+    assert np.shape(several.gaps_["F"]) == (2,)
+    assert several.pool_gaps_ == {}
+
+
+def test_weights_of_a_pool_are_not_forgotten(data):
+    X, y, frame = data
+    heavy = {"sensitive_features": frame["sex"], "sample_weight": frame["grade"]}
+    with pytest.warns(ParityWarning, match="are weighted by sample_weight, those of the pool are"):
+        ParityRidge().fit(X, y, pool=(X, frame["sex"]), **heavy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ParityRidge().fit(X, y, pool=Pool(X, frame["sex"], sample_weight=np.ones(120)), **heavy)
+        ParityRidge(weight_scope="loss").fit(X, y, pool=(X, frame["sex"]), **heavy)
+
+
+@dataclass(frozen=True)
+class Own(Constraint):
+    what: str
+
+    def functionals(self, rows):
+        if self.what == "column":
+            rows.column("department")
+        return rows.column("sex")
+
+
+def test_mistakes_in_constraints_of_ones_own(data):
+    X, y, frame = data
+    with pytest.raises(KeyError, match=r"no column 'department'.*columns are \['sex'\]"):
+        ParityRidge(constraint=Own("column")).fit(X, y, sensitive_features=frame["sex"])
+    with pytest.raises(TypeError, match=r"Own\.functionals returned ndarray\. Return Functionals"):
+        ParityRidge(constraint=Own("array")).fit(X, y, sensitive_features=frame["sex"])
+    with pytest.raises(ValueError, match="Own does not look at control_features"):
+        ParityRidge(constraint=Own("")).fit(
+            X, y, sensitive_features=frame["sex"], control_features=frame["grade"]
+        )
+    for constraint in (Own(""), CovarianceParity()):
+        with pytest.raises(ValueError, match="does not tell intersectional groups from others"):
+            ParityRidge(constraint=constraint, intersectional=False).fit(
+                X, y, sensitive_features=frame["sex"]
+            )
+    with pytest.raises(ValueError, match=r"The pool's X does not fit.*pipeline\[:-1\]"):
+        ParityRidge().fit(X, y, sensitive_features=frame["sex"], pool=(X[:, :3], frame["sex"]))
