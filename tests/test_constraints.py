@@ -219,14 +219,79 @@ def test_numbers_inside_groups():
 
 @pytest.mark.parametrize("degree", [1, 3])
 def test_splines_see_more_than_powers(degree):
-    age = np.linspace(20, 60, 200)
-    bend = np.abs(age - 40)
+    age = np.linspace(20, 60, 201)
     rows = Rows.of(age)
     splines = MeanParity(degree, n_knots=5).functionals(rows)
     assert len(splines) == 5 + degree - 2
-    level = bend[:, None] - splines.spread(splines.apply(bend[:, None]))
-    assert np.abs(level - level.mean()).max() <= (1e-10 if degree == 1 else 5.0)
-    assert np.abs(splines.gaps(age[:, None])).max() > 1
+    bend = np.maximum(age - 40, 0.0)[:, None] ** degree  # a bend at the middle knot
+
+    def left(functionals):
+        level = bend - functionals.dense() @ functionals.apply(bend)
+        return np.abs(level - level.mean()).max() / np.ptp(bend)
+
+    assert left(splines) <= 1e-10
+    assert left(MeanParity(degree).functionals(rows)) > 0.01
+
+
+def test_knots_belong_to_the_training_rows():
+    age = np.concatenate([np.full(900, 30.0), np.arange(31.0, 71.0)])
+    rows = Rows.of(age)
+    settled = MeanParity(1, n_knots=5).settled(rows)
+    assert settled.knots == (("sensitive", (30.0, 70.0)),), "quantiles of people, not of ages"
+    other = rows.reading.rows(np.array([25.0, 40.0, 50.0, 90.0]))
+    assert len(settled.functionals(other)) == 1
+    weights = np.where(age == 30, 0.01, 1.0)
+    heavy = MeanParity(1, n_knots=3).settled(Rows.of(age, sample_weight=weights))
+    assert heavy.knots[0][1][1] > 40
+    twice = MeanParity(3, n_knots=4).settled(Rows.of({"age": age, "sex": ["F", "M"] * 470}))
+    assert dict(twice.knots)["age"] == MeanParity(3, n_knots=4).settled(rows).knots[0][1]
+
+
+@given(
+    seed=st.integers(0, 10**6), marginal=st.booleans(), missing=st.sampled_from(["group", "ignore"])
+)
+def test_implied_mean_parity_is_tested_not_counted(seed, marginal, missing):
+    rng = np.random.default_rng(seed)
+    columns = {name: rng.choice(np.array(["x", "y", None]), 30) for name in "ab"}
+    rows = Rows.of(columns, missing=missing, intersectional=not marginal)
+    functionals = MeanParity().contrasts(rows)
+    values = rng.standard_normal((30, 1))
+    values -= functionals.dense() @ functionals.apply(values)
+    gaps = rows.groups.means(values) - rows.groups.means(values).mean(axis=0)
+    assert functionals.implies_mean_parity == (np.abs(gaps).max() <= 1e-10)
+
+
+def test_covariance_parity_that_tells_many_numbers_apart():
+    rows = Rows.of(np.arange(21))
+    assert CovarianceParity("polynomial", degree=20).implies_mean_parity(rows)
+    assert not CovarianceParity("polynomial", degree=19).implies_mean_parity(rows)
+
+
+def test_strata_are_kept_apart_in_memory():
+    rng = np.random.default_rng(0)
+    columns = {"sex": rng.choice(["F", "M"], 20_000), "age": rng.normal(40, 9, 20_000)}
+    rows = Rows.of(columns, control_features=rng.integers(0, 200, 20_000))
+    functionals = MeanParity().functionals(rows)
+    assert len(functionals) == 600
+    assert functionals.table.nnz <= 4 * 20_000, "a dense table would have 12 million entries"
+    values = rng.standard_normal((20_000, 2))
+    C = functionals.dense()
+    assert np.allclose(functionals.apply(values), C.T @ values)
+    assert np.allclose(
+        functionals.moments(values[50:90], slice(50, 90)), values[50:90].T @ C[50:90]
+    )
+    assert np.allclose(C.T @ C, np.eye(600), atol=1e-10)
+
+
+def test_hardly_any_weight_is_some():
+    """A group of 1e-22 of the weight is compared like all others."""
+    rng = np.random.default_rng(0)
+    columns = {"a": rng.choice(["F", "M"], 50), "b": rng.choice(["x", "y"], 50)}
+    weights = np.where(columns["a"] == "M", 1e-22, 1.0)
+    rows = Rows.of(columns, sample_weight=weights, intersectional=False)
+    functionals = MeanParity().functionals(rows)
+    assert len(functionals) == 2
+    assert len(functionals.labels) == 4
 
 
 def test_powers_of_few_values_do_not_repeat_themselves():
@@ -245,8 +310,17 @@ def test_strata_with_one_group_are_reported():
             constraint.functionals(Rows.of(["a", "b"], control_features=[1, 2]))
     with pytest.raises(ValueError, match="one group only"):
         CovarianceParity().functionals(Rows.of(["a", "a"]))
-    with pytest.raises(ValueError, match="every row is its own group"):
-        MeanParity().functionals(Rows.of(list("abcd"), control_features=[1, 1, 2, 2]))
+    pairs = MeanParity().functionals(Rows.of(list("abab"), control_features=[1, 1, 2, 2]))
+    assert len(pairs) == 2, "pairs may be compared, each in its stratum"
+
+
+def test_strata_that_some_columns_are_compared_in():
+    """Men only in the second grade: their origins are compared, the sexes are not."""
+    columns = {"sex": list("FMFMMMMM"), "origin": list("aabbabab")}
+    rows = Rows.of(columns, control_features={"grade": [1] * 4 + [2] * 4}, intersectional=False)
+    functionals = MeanParity().functionals(rows)
+    assert functionals.unconstrained == (("sex in grade=2", 4),)
+    assert len(functionals) == 3
 
 
 def test_residual_parity_needs_y():

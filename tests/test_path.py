@@ -204,7 +204,7 @@ def test_ends_of_the_dial_in_the_users_units(fitted):
 
 
 def test_gaps_that_the_constraint_does_not_close(fitted):
-    """Marginal parity leaves a sum of gaps between combinations that no position gets below."""
+    """Zero covariance leaves gaps between three groups that no position gets below."""
     X, Y, s = fitted
     free = ParityRidge().fit(X, Y[:, 0], sensitive_features=s).tradeoff_
     smd = free.training_curve([1.0]).smd[0]
@@ -212,8 +212,76 @@ def test_gaps_that_the_constraint_does_not_close(fitted):
     tradeoff = uncorrelated.fit(X, Y[:, 0], sensitive_features=s).tradeoff_
     least = tradeoff.training_curve(np.linspace(0, 1, 1001)).smd.min()
     assert least > 1e-3 * smd
-    with pytest.raises(ValueError, match="cannot be had: the constrained solution has"):
+    with pytest.raises(ValueError, match="cannot be had at any position"):
         tradeoff.for_smd(least / 2)
     between = (least + smd) / 2
     found = tradeoff.for_smd(between)
     assert tradeoff.training_curve([found.unfairness]).smd[0] == pytest.approx(between)
+    with pytest.raises(ValueError, match="cannot be had at any position"):
+        ParityRidge(constraint="covariance_parity", max_gap=0.0).fit(
+            X, Y[:, 0], sensitive_features=s
+        )
+
+
+@pytest.mark.filterwarnings("ignore:Not all")
+@given(seed=st.integers(0, 10**6), share=st.floats(0.0, 1.5), outputs=st.integers(1, 2))
+def test_limits_hold_where_not_all_conditions_can_be_met(seed, share, outputs):
+    """After a compromise a gap may grow towards the free solution, or shrink, or change sign."""
+    rng = np.random.default_rng(seed)
+    X, s = rng.standard_normal((60, 2)), rng.integers(0, 5, 60)
+    Y = rng.standard_normal((60, outputs)) + rng.standard_normal((5, outputs))[s]
+    model = ParityRidge(constraint="residual_parity").fit(X, Y, sensitive_features=s)
+    tradeoff = model.tradeoff_
+    grid = np.linspace(0, 1, 401)
+    errors = tradeoff.predict(X, grid).reshape(401, 60, outputs) - Y
+
+    def largest(values):
+        return max_mean_gap(None, values, sensitive_features=s).max()
+
+    def summed(values):
+        return mean_parity_gap(None, values, sensitive_features=s).max()
+
+    for find, measure in ((tradeoff.for_gap, largest), (tradeoff.for_smd, summed)):
+        sizes = np.array([measure(values) for values in errors])
+        limit = share * sizes.max()
+        allowed = sizes <= limit
+        try:
+            u = find(limit).unfairness
+        except ValueError:
+            assert not allowed.any()
+            continue
+        found = tradeoff.predict(X, [u]).reshape(60, outputs) - Y
+        assert measure(found) <= limit + 1e-9
+        if allowed.any():
+            assert u >= grid[allowed].max() - 1e-9
+
+
+def test_a_limit_of_zero_where_there_is_no_gap(fitted):
+    X, Y, _ = fitted
+    twice, s = np.vstack([X, X]), np.repeat(["a", "b"], 120)
+    for y in (np.tile(Y[:, 0], 2), np.tile(Y[:, 0], 2) + 1e6):
+        model = ParityRidge(max_gap=0.0).fit(twice, y, sensitive_features=s)
+        assert model.parity_residual_ <= 1e-8
+        assert model.tradeoff_.for_smd(0.0).unfairness <= 1.0
+    flat = np.column_stack([Y[:, 0], np.ones(120)])
+    ParityRidge(max_gap=0.0).fit(X, flat, sensitive_features=np.arange(120) % 3)
+
+
+@pytest.mark.parametrize("scope", ["both", "loss", "constraint"])
+def test_curves_of_the_training_rows_agree_in_every_scope(scope, fitted):
+    X, Y, s = fitted
+    weights = np.random.default_rng(0).uniform(0, 2, 120)
+    model = ParityRidge(weight_scope=scope)
+    model.fit(X, Y[:, 0], sensitive_features=s, sample_weight=weights)
+    there = model.tradeoff_.curve(X, Y[:, 0], s, sample_weight=weights)
+    here = model.tradeoff_.training_curve()
+    for name in ("mse", "r2", "smd", "max_gap"):
+        assert np.allclose(getattr(here, name), getattr(there, name), atol=1e-12), name
+
+
+def test_curves_between_predictions_compare_groups():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 25, 400)  # numbers with many values, but here each is a group
+    y = rng.standard_normal(400)
+    curve = curve_sums(y, y, y + codes, codes).curve([1.0])
+    assert curve.smd[0] == pytest.approx(mean_parity_gap(None, y + codes, sensitive_features=codes))

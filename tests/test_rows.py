@@ -37,6 +37,12 @@ def test_numbers_with_many_values_are_recognised(column, continuous):
     assert Rows.of(column, missing="group", continuous=[]).reading.continuous == ()
 
 
+def test_infinite_values_are_categories_unless_there_are_many():
+    assert Rows.of([1.0, np.inf, 2.0, 1.0, np.inf, 2.0, 1.0]).groups.n_groups == 3
+    with pytest.raises(ValueError, match="read as a number, but holds inf"):
+        Rows.of([*range(30), np.inf])
+
+
 def test_the_choice_can_be_forced():
     columns = {"age": [30, 40, 30], "sex": ["F", "M", "M"]}
     for choice in (["age"], "age", [0], 0, [-2], np.array(["age"])):
@@ -94,11 +100,11 @@ def test_marginal_groups_ignore_what_is_missing_in_their_own_column_only():
     rows = Rows.of(
         {"a": ["x", None, "y"], "b": [1, 2, None]}, missing="ignore", intersectional=False
     )
-    (names_a, codes_a), (names_b, codes_b) = rows.groupings
-    assert names_a == ("a=x", "a=y")
-    assert names_b == ("b=1", "b=2")
-    assert codes_a[rows.codes].tolist() == [0, -1, 1]
-    assert codes_b[rows.codes].tolist() == [0, 1, -1]
+    a, b = rows.groupings
+    assert a.names == ("a=x", "a=y")
+    assert b.names == ("b=1", "b=2")
+    assert a.codes[rows.codes].tolist() == [0, -1, 1]
+    assert b.codes[rows.codes].tolist() == [0, 1, -1]
 
 
 def test_other_rows_are_read_like_the_first():

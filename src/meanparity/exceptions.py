@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
+
 import numpy as np
+
+_PACKAGE = str(Path(__file__).parent)
 
 
 class ParityWarning(UserWarning):
@@ -11,3 +17,11 @@ class ParityWarning(UserWarning):
 
 class NotPositiveDefiniteError(np.linalg.LinAlgError):
     """A matrix that should be positive definite is not, or not in floating point."""
+
+
+def warn(message: str) -> None:
+    """Emit a `ParityWarning` that points at the line which called the package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, ParityWarning, stacklevel=level)

@@ -113,10 +113,13 @@ class Comparison:
         How columns are read.
     constraint : Constraint
         What has to be equal.
+    weight_scope : {"both", "loss", "constraint"}
+        What weights count in.
     """
 
     reading: Reading
     constraint: Constraint
+    weight_scope: str = "both"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -256,8 +259,7 @@ class Tradeoff:
             When not even the constrained solution has gaps that small.
         """
         limit = _check_size(max_gap, "max_gap")
-        each = self.gaps.reshape(2, -1).T
-        return self.at(min((_largest(gap[:1], gap[1:], limit) for gap in each), default=1.0))
+        return self._most_accurate(self.gaps.reshape(2, -1).T[:, :, None], limit)
 
     def for_smd(self, smd: float) -> FittedFunction:
         """The most accurate function whose sum of gaps on the training rows is at most `smd`.
@@ -268,8 +270,7 @@ class Tradeoff:
             When not even the constrained solution has a sum that small.
         """
         limit = _check_size(smd, "smd")
-        fair, free = self.training.gaps
-        return self.at(min(_largest(fair[:, j], free[:, j], limit) for j in range(fair.shape[1])))
+        return self._most_accurate(np.moveaxis(self.training.gaps, 2, 0), limit)
 
     def for_loss_increase(self, share: float) -> FittedFunction:
         """The function of least gaps whose objective is at most this share above the free one.
@@ -335,7 +336,7 @@ class Tradeoff:
         control_features : array-like or data frame, optional
             Their control columns, if fit had some.
         sample_weight : array-like of shape (n,), optional
-            Weights, in the loss and in the means.
+            Weights, in the loss, in the means or in both, like those of fit.
         """
         if sensitive_features is None:
             sensitive_features = self.basis.sensitive_features(X)
@@ -344,11 +345,13 @@ class Tradeoff:
         rows = self.comparison.reading.rows(
             sensitive_features,
             control_features=control_features,
-            sample_weight=weights,
+            sample_weight=weights if self.comparison.weight_scope != "loss" else None,
             y=y,
             n_rows=len(y),
         )
-        shares = None if weights is None else weights / weights.sum()
+        shares = None
+        if weights is not None and self.comparison.weight_scope != "constraint":
+            shares = weights / weights.sum()
         sums = CurveSums.of(y, fair, free, self.comparison, rows, shares)
         return sums.curve(unfairness)
 
@@ -361,6 +364,22 @@ class Tradeoff:
             Positions; the paper's 0, 1/50, ..., 1 by default.
         """
         return self.training.curve(unfairness)
+
+    def _most_accurate(self, sums: FloatArray, limit: float) -> FittedFunction:
+        """The largest u at which several sums of gaps, (s, 2, r), are at most a limit."""
+        values = self.solution.fair.fitted
+        spread = float(np.sqrt(self.training.variance.max()))
+        rounding = 1e-10 * spread + 1e3 * np.finfo(float).eps * float(np.abs(values).max())
+        low, high = 0.0, 1.0
+        for fair, free in sums:
+            first, last = _allowed(np.where(np.abs(fair) > rounding, fair, 0.0), free, limit)
+            low, high = max(low, first), min(high, last)
+        if low > high:
+            raise ValueError(
+                f"Gaps of {limit:g} cannot be had at any position: the constraint leaves larger "
+                "ones, because it is about something else or cannot be met. Allow more."
+            )
+        return self.at(high)
 
     def _ends(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Predictions of the constrained and of the free solution."""
@@ -376,7 +395,7 @@ class Tradeoff:
 def curve_sums(y: Any, fair: Any, free: Any, sensitive_features: Any) -> CurveSums:
     """The sums of a tradeoff curve from targets and two predictions of shape (n,) or (n, m)."""
     y, fair, free = _check_ends(y, fair, free)
-    rows = Rows.of(sensitive_features, n_rows=len(y))
+    rows = Rows.of(sensitive_features, n_rows=len(y), continuous=[])
     return CurveSums.of(y, fair, free, Comparison(rows.reading, MeanParity()), rows)
 
 
@@ -396,27 +415,26 @@ def _check_ends(y: Any, fair: Any, free: Any) -> tuple[FloatArray, FloatArray, F
     return y, fair, free
 
 
-def _largest(fair: FloatArray, free: FloatArray, limit: float) -> float:
-    """The largest u in [0, 1] with ``Σ_j |(1 − u)·fair_j + u·free_j| ≤ limit``; gaps are (r,).
+def _allowed(fair: FloatArray, free: FloatArray, limit: float) -> tuple[float, float]:
+    """Where in [0, 1] ``Σ_j |(1 − u)·fair_j + u·free_j| ≤ limit``; gaps are (r,).
 
-    The sum is convex and, between positions where a gap changes its sign, linear in u.
+    The sum is convex and, between positions where a gap changes its sign, linear in u. An interval
+    whose end is before its start is empty.
     """
-    fair = np.where(np.abs(fair) > 1e-9 * np.abs(free).max(initial=0.0), fair, 0.0)  # rounding
     moves = free - fair
     crossings = -fair[moves != 0] / moves[moves != 0]
-    ends = crossings[(crossings > 0) & (crossings < 1)]
-    u = np.concatenate([[0.0], np.sort(ends), [1.0]])
+    u = np.concatenate([[0.0], np.sort(crossings[(crossings > 0) & (crossings < 1)]), [1.0]])
     sums = np.abs(fair + u[:, None] * moves).sum(axis=1)
-    allowed = np.flatnonzero(sums <= limit)
-    if not len(allowed):
-        raise ValueError(
-            f"Gaps of {limit:g} cannot be had: the constrained solution has "
-            f"{sums.min():.3g} where the constraint does not hold or cannot be met. Allow more."
-        )
-    i = allowed[-1]
-    if i == len(u) - 1:
-        return 1.0
-    return float(u[i] + (u[i + 1] - u[i]) * (limit - sums[i]) / (sums[i + 1] - sums[i]))
+    inside = np.flatnonzero(sums <= limit)
+    if not len(inside):
+        return 1.0, 0.0
+    ends = []
+    for i, beyond in ((inside[0], inside[0] - 1), (inside[-1], inside[-1] + 1)):
+        end = u[i]
+        if 0 <= beyond < len(u):
+            end += (u[beyond] - u[i]) * (limit - sums[i]) / (sums[beyond] - sums[i])
+        ends.append(float(end))
+    return ends[0], ends[1]
 
 
 def _check_size(value: Any, name: str) -> float:

@@ -21,12 +21,34 @@ from meanparity.groups import (
     Groups,
     combine,
     group_sums,
-    label_name,
     read_columns,
     read_levels,
 )
 
 _FEW = 20  # a column of numbers with more values than this is a number and no category
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Which group each of k cells is in.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        The columns whose combinations are the groups.
+    names : tuple of str
+        What the groups are called.
+    codes : (k,) array of int
+        The group of each cell; −1 for none.
+    """
+
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    codes: IntArray
+
+    def of(self, cells: IntArray) -> Grouping:
+        """The same for some of the cells."""
+        return replace(self, codes=self.codes[cells])
 
 
 @dataclass(frozen=True)
@@ -76,7 +98,8 @@ class Reading:
             if control_features is None:
                 raise ValueError(
                     f"The constraint holds at equal {', '.join(self.control)}, which is not known "
-                    "of these rows. Pass control_features, as in fit."
+                    "of these rows. Pass their control_features, as in fit; those of a pool with "
+                    "meanparity.Pool(X, sensitive_features, control_features)."
                 )
             control = read_columns(control_features, n_rows=n_rows, role="control")
             columns |= _same_columns(control, self.control, "control")
@@ -256,14 +279,11 @@ class Rows:
         return found
 
     @cached_property
-    def groupings(self) -> list[tuple[tuple[str, ...], IntArray]]:
-        """For each set of groups their names and the group of each cell, −1 for none: (k,).
-
-        One set of combinations if the reading is intersectional, else one for each column.
-        """
+    def groupings(self) -> list[Grouping]:
+        """Sets of groups: all combinations if the reading is intersectional, else each column."""
         names = self.reading.categories
         sets = [names] if self.reading.intersectional else [(name,) for name in names]
-        return [self._combine(columns, plain=len(names) == 1) for columns in sets if columns]
+        return [self.combined(columns, named=len(names) > 1) for columns in sets if columns]
 
     @cached_property
     def strata(self) -> list[tuple[str, IntArray]]:
@@ -271,8 +291,8 @@ class Rows:
         heavy = self.mass > 0
         if not self.reading.control:
             return [("", np.flatnonzero(heavy))]
-        names, codes = self._combine(self.reading.control, plain=False)
-        codes = np.where(heavy, codes, -1)
+        grouping = self.combined(self.reading.control, named=True)
+        names, codes = grouping.names, np.where(heavy, grouping.codes, -1)
         order = np.argsort(codes, kind="stable")
         cells = np.split(order, np.searchsorted(codes[order], np.arange(len(names))))[1:]
         return [(name, which) for name, which in zip(names, cells, strict=True) if len(which)]
@@ -281,7 +301,7 @@ class Rows:
         """Values, (n, m), less the mean of their stratum."""
         codes = np.zeros(self.n_rows, np.intp)
         if self.reading.control:
-            codes = self._combine(self.reading.control, plain=True)[1][self.codes]
+            codes = self.combined(self.reading.control).codes[self.codes]
         k = int(codes.max()) + 1
         count = np.maximum(np.bincount(codes[codes >= 0], minlength=max(k, 1)), 1)
         means = group_sums(codes, values, max(k, 1)) / count[:, None]
@@ -298,17 +318,15 @@ class Rows:
         at = [self._columns.index(name) for name in columns]
         return np.array(np.all(self.cells[:, at] >= 0, axis=1))
 
-    def _combine(
-        self, columns: tuple[str, ...], *, plain: bool
-    ) -> tuple[tuple[str, ...], IntArray]:
-        """Names of the combinations of some columns, and the combination of each cell, or −1."""
+    def combined(self, columns: tuple[str, ...], *, named: bool = False) -> Grouping:
+        """The combinations of some columns that occur; `named` puts the column into their names."""
         at = [self._columns.index(name) for name in columns]
         levels = [self.levels[i] for i in at]
         groups = Groups.from_levels(columns, levels, self.cells[:, at], self.reading.missing)
-        if plain or len(columns) > 1:
-            return groups.names, groups.codes
-        named = tuple(f"{columns[0]}={label_name(columns, label)}" for label in groups.labels)
-        return named, groups.codes
+        names = groups.names
+        if named and len(columns) == 1:
+            names = tuple(f"{columns[0]}={name}" for name in names)
+        return Grouping(columns, names, groups.codes)
 
     @property
     def _columns(self) -> tuple[str, ...]:
@@ -335,7 +353,7 @@ def _is_continuous(values: Sequence[Hashable], n_known: int) -> bool:
     """Whether a column with these values is a number rather than a category."""
     if not values or not _are_numbers(values):
         return False
-    fractions = any(float(value) != round(float(value)) for value in values)  # type: ignore[arg-type]
+    fractions = any(not float(value).is_integer() for value in values)  # type: ignore[arg-type]
     return len(values) > _FEW or (fractions and 2 * len(values) > n_known)
 
 

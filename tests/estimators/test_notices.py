@@ -91,7 +91,7 @@ def test_strata_with_one_group_are_reported(estimator, data):
     X, y, frame = data
     grade = frame["grade"].where(frame["sex"] == "M", frame["grade"].clip(upper=2))
     with pytest.warns(
-        ParityWarning, match=r"In 1 strata one group occurs only.*grade=3 \(\d+ rows"
+        ParityWarning, match=r"In 1 strata only one group occurs.*grade=3 \(\d+ rows"
     ):
         model = estimator().fit(X, y, sensitive_features=frame["sex"], control_features=grade)
     assert model.unconstrained_strata_ == {"grade=3": int((grade == 3).sum())}
@@ -319,5 +319,34 @@ def test_mistakes_in_constraints_of_ones_own(data):
             ParityRidge(constraint=constraint, intersectional=False).fit(
                 X, y, sensitive_features=frame["sex"]
             )
-    with pytest.raises(ValueError, match=r"The pool's X does not fit.*pipeline\[:-1\]"):
+    with pytest.raises(ValueError, match=r"In the pool: X has 3 features.*pipeline\[:-1\]"):
         ParityRidge().fit(X, y, sensitive_features=frame["sex"], pool=(X[:, :3], frame["sex"]))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e5, 1e7])
+def test_a_salary_beside_indicators(size, alpha):
+    """Columns of unlike size: residual parity is met, and changes nothing that was met before."""
+    rng = np.random.default_rng(0)
+    s = rng.choice(list("abcd"), 200)
+    B = rng.standard_normal((200, 5))
+    B[:, 1:4] += 1.5 * (s[:, None] == np.array(list("abc")))
+    y = B.sum(axis=1) + rng.standard_normal(200) + (s == "a")
+    X = B * [size, 1, 1, 1, 1]
+    model = ParityRidge(alpha=alpha, constraint="residual_parity")
+    model.fit(X, y, sensitive_features=s)
+    assert mean_parity_gap(None, y - model.predict(X), sensitive_features=s) <= 1e-8
+    dummies = np.column_stack([X[:, 0], s == "a", s == "b", s == "c"])
+    model.set_params(alpha=0.0).fit(dummies, y, sensitive_features=s)
+    free = model.tradeoff_.at(1.0).predict(dummies)
+    assert mean_parity_gap(None, y - free, sensitive_features=s) <= 1e-8, "least squares meets it"
+    assert np.allclose(free, model.predict(dummies), atol=1e-7)
+
+
+def test_warnings_point_at_the_line_that_called(data):
+    X, y, frame = data
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ParityRidge(min_group_size=500).fit(X[:, :1], y, sensitive_features=frame["age"] % 25)
+    assert len(caught) >= 2
+    assert {w.filename for w in caught} == {__file__}

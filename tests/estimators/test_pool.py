@@ -82,7 +82,9 @@ def test_parity_is_exact_where_it_is_asked_for(model, parity_on, data):
     assert np.allclose(free, plain.tradeoff_.at(1.0).predict(X[train]), atol=tolerance)
 
 
-@pytest.mark.filterwarnings("ignore:Nothing but a constant", "ignore:Parity on the pool moves")
+@pytest.mark.filterwarnings(
+    "ignore:Nothing but a constant", "ignore:Parity on the pool moves", "ignore:A gap of"
+)
 @given(case=cases(), seed=st.integers(0, 99), alpha=st.sampled_from([1e-3, 1.0, 1e4]))
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
 def test_hostile_pools(kernel, case, seed, alpha):
@@ -101,6 +103,64 @@ def test_hostile_pools(kernel, case, seed, alpha):
     model.fit(case.X, case.y, sensitive_features=case.codes, pool=(Z, s))
     for X, codes in ((case.X, case.codes), (Z, s)):
         assert gap(model.predict(X), codes) <= 1e-9 * case.y.std()
+
+
+@pytest.mark.filterwarnings("ignore:A gap of")
+@pytest.mark.parametrize("exponent", range(1, 13))
+def test_a_pool_that_nearly_repeats_the_training_rows(exponent, data):
+    """The difference of two conditions that are nearly the same is no condition of its own."""
+    X, y, s = data
+    rng = np.random.default_rng(exponent)
+    Z = X + 10.0**-exponent * rng.standard_normal(X.shape)
+    fit = {"sensitive_features": s, "pool": (Z, s)}
+    primal = ParityRidge(solver="primal").fit(X, y, **fit)
+    dense = ParityRidge(solver="dense").fit(X, y, **fit)
+    # the inner products of nearly equal functions are known to rounding over their distance²
+    apart = 10.0**-exponent / np.sqrt(len(X))
+    tolerance = max(1e-9, 1e-14 / apart**2) if apart > 1e-6 else 1e-8
+    assert np.allclose(primal.coef_, dense.coef_, rtol=0, atol=tolerance)
+    for model in (primal, dense):
+        assert gap(model.predict(X), s) <= 1e-9 * y.std()
+        assert gap(model.predict(Z), s) <= (1e-9 if apart > 3e-6 else 1e-5) * y.std()
+    if apart < 1e-7:
+        alone = ParityRidge().fit(X, y, sensitive_features=s)
+        assert np.allclose(alone.coef_, primal.coef_, rtol=0, atol=1e-6)
+
+
+def test_a_rounded_copy_of_the_training_rows(data):
+    X, y, s = data
+    alone = ParityRidge().fit(X, y, sensitive_features=s)
+    for copied in (X.astype(np.float32), np.round(X, 10)):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "A gap of", ParityWarning)
+            both = ParityRidge().fit(X, y, sensitive_features=s, pool=(copied, s))
+        assert np.allclose(both.coef_, alone.coef_, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Parity on the pool moves")
+def test_a_pool_far_away_is_pointed_out(data):
+    """As one that did not go through the scaler that the training rows went through."""
+    X, y, s = data
+    with pytest.warns(ParityWarning, match="The pool is far from the training rows: column "):
+        ParityRidge().fit(X, y, sensitive_features=s, pool=(X * 10 + 100, s))
+
+
+def test_a_pool_of_two_people(data):
+    X, y, s = data
+    for model in (ParityRidge(), ParityKernelRidge(kernel="rbf", fit_intercept=True)):
+        model.fit(X, y, sensitive_features=s, pool=(X[:2] + 0.5, ["a", "b"]))
+        first, second = model.predict(X[:2] + 0.5)
+        assert first == pytest.approx(second, abs=1e-10)
+        assert np.ptp(model.predict(X)) > 0.1
+
+
+@pytest.mark.filterwarnings("ignore:Nothing but a constant in each stratum")  # of two rows each
+def test_matched_pairs(data):
+    X, y, _ = data
+    model = ParityKernelRidge(kernel="rbf", min_group_size=0)
+    model.fit(X, y, sensitive_features=["a", "b"] * 45, control_features=np.arange(90) // 2)
+    pairs = model.predict(X).reshape(45, 2)
+    assert np.abs(pairs[:, 0] - pairs[:, 1]).max() <= 1e-10
 
 
 def test_a_pool_equal_to_the_training_rows_changes_nothing(data):
@@ -155,10 +215,14 @@ def test_weights_and_controls_of_a_pool(data):
 def test_what_a_model_keeps(data):
     X, y, s = data
     linear = ParityRidge().fit(X[:60], y[:60], sensitive_features=s[:60], pool=(X[60:], s[60:]))
-    kept = [value.size for value in vars(linear).values() if isinstance(value, np.ndarray)]
-    assert max(kept) <= 6, "no row of the pool stays in a linear model"
+    marked = X[60:].copy()
+    marked[0, 0] = 0.123456789
+    linear = ParityRidge().fit(X[:60], y[:60], sensitive_features=s[:60], pool=(marked, s[60:]))
+    whole = pickle.dumps(linear)
+    assert np.float64(0.123456789).tobytes() not in whole, "no features of the pool stay"
     kernel = ParityKernelRidge(kernel="rbf")
-    kernel.fit(X[:60], y[:60], sensitive_features=s[:60], pool=(X[60:], s[60:]))
+    kernel.fit(X[:60], y[:60], sensitive_features=s[:60], pool=(marked, s[60:]))
+    assert np.float64(0.123456789).tobytes() in pickle.dumps(kernel), "as the documents say"
     assert kernel.X_fit_.shape == (90, 6)
     assert kernel.dual_coef_.shape == (90,)
     for model in (linear, kernel):
@@ -199,6 +263,15 @@ def test_precomputed_kernels(fit_intercept, data):
     assert model.n_features_in_ == 90
     with pytest.raises(ValueError, match=r"shape \(30, 60\), but kernel='precomputed' needs \(30"):
         model.fit(K[:60, :60], y[:60], sensitive_features=s[:60], pool=(K[60:, :60], s[60:]))
+
+
+def test_precomputed_kernels_in_frames(data):
+    X, y, s = data
+    K = rbf_kernel(X, gamma=0.3)
+    frame = pd.DataFrame(K[:60, :60]).rename(columns=str)
+    model = ParityKernelRidge(kernel="precomputed")
+    model.fit(frame, y[:60], sensitive_features=s[:60], pool=(K[60:], s[60:]))
+    assert gap(model.predict(K[60:]), s[60:]) <= 1e-12
 
 
 def test_several_outputs_with_penalties_of_their_own(data):
@@ -269,7 +342,7 @@ BAD = {
     "where": ({"parity_on": "test"}, None, ValueError, "parity_on='test' is not known"),
     "rows alone": ({}, np.ones((3, 6)), TypeError, "pool is a ndarray. Pass a pair"),
     "three": ({}, (1, 2, 3), TypeError, "pool is a tuple"),
-    "columns": ({}, (np.ones((3, 5)), [0, 1, 2]), ValueError, "X has 5 features"),
+    "columns": ({}, (np.ones((3, 5)), [0, 1, 2]), ValueError, "In the pool: X has 5 features"),
     "length": ({}, (np.ones((3, 6)), [0, 1]), ValueError, "has 2 rows, but the data have 3"),
     "one group": ({}, (np.ones((3, 6)), [0, 0, 0]), ValueError, "one group only"),
     "nan": ({}, (np.full((3, 6), np.nan), [0, 0, 1]), ValueError, "NaN"),
@@ -279,8 +352,15 @@ BAD = {
         {"constraint": ResidualParity()},
         (np.ones((3, 6)), [0, 0, 1]),
         ValueError,
-        "not known of a pool",
+        "cannot hold on a pool: it compares errors",
     ),
+    "weights of rows": (
+        {"constraint": LinearParity(np.ones((90, 1)) - 90 * np.eye(90)[:, :1])},
+        (np.ones((90, 6)), [0, 1, 2] * 30),
+        ValueError,
+        "cannot hold on a pool: its weights belong to the training rows",
+    ),
+    "garbage beside train": ({"parity_on": "train"}, "garbage", TypeError, "pool is a str"),
     "control": (
         {},
         Pool(np.ones((3, 6)), [0, 0, 1], control_features=[1, 1, 1]),

@@ -163,3 +163,31 @@ def test_weights_are_relative_in_the_constraint_and_absolute_in_the_loss(data):
     heavier = ParityRidge(alpha=1e6)
     heavier.fit(X, y, sensitive_features=s, sample_weight=1e6 * weights)
     assert np.allclose(model.coef_, heavier.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize(
+    "settings", [{"kernel": "rbf", "alpha": 0.01}, {"kernel": "poly", "degree": 2, "alpha": 1.0}]
+)
+def test_large_and_unequal_weights_keep_parity(settings, fit_intercept, data):
+    X, y, s, weights = data
+    model = ParityKernelRidge(fit_intercept=fit_intercept, **settings)
+    for heavy in (100 + 900 * weights, np.where(np.arange(80) == 7, 1e6, 1.0)):
+        model.fit(X, y, sensitive_features=s, sample_weight=heavy)
+        gap = mean_parity_gap(None, model.predict(X), sensitive_features=s, sample_weight=heavy)
+        assert gap <= 1e-10 * y.std()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_of_weight_zero_are_absent_from_sensitive_kernels(seed):
+    rng = np.random.default_rng(seed)
+    X, age = rng.standard_normal((100, 12)), rng.integers(20, 60, 100)
+    X[:, 1] += age / 20
+    y, weights = X.sum(axis=1) + rng.standard_normal(100), rng.integers(0, 2, 100)
+    model = ParityKernelRidge(
+        kernel="rbf", gamma=0.1, fit_intercept=True, constraint=CovarianceParity("rbf", gamma=0.001)
+    )
+    weighted = model.fit(X, y, sensitive_features=age, sample_weight=weights).predict(X)
+    there = weights > 0
+    absent = model.fit(X[there], y[there], sensitive_features=age[there]).predict(X)
+    assert np.allclose(weighted, absent, rtol=0, atol=1e-6 * y.std())

@@ -1,6 +1,6 @@
 """The paper's formulas, naive and readable: the truth that fast code is compared with."""
 
-from tests.oracles.constrained import conditions, kkt
+from tests.oracles.constrained import conditions, kkt, quadratic_conditions
 from tests.oracles.metrics import dpd, norm_of_cov, smd
 from tests.oracles.paper import (
     kkt_kernel,
@@ -19,6 +19,7 @@ __all__ = [
     "norm_of_cov",
     "paper_kernel",
     "projection",
+    "quadratic_conditions",
     "sensitive_contrasts",
     "smd",
 ]

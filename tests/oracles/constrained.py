@@ -84,6 +84,49 @@ def conditions(
     return np.stack([column for column in columns if np.abs(column).any()], axis=1)
 
 
+def quadratic_conditions(sensitive, *, control, weights, missing="error"):
+    """C of zero covariance with all products of two sensitive values, row by row.
+
+    Text is one indicator for each value; a missing number is 0 and has an indicator.
+    """
+    n = len(next(iter(sensitive.values())))
+    u = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    control = {} if control is None else control
+    strata = [tuple(column[i] for column in control.values()) for i in range(n)]
+    encoded = [np.ones(n)]
+    for column in sensitive.values():
+        numbers = all(value is None or isinstance(value, float) for value in column)
+        if numbers:
+            known = np.array([value is not None for value in column], dtype=float)
+            values = np.array([0.0 if value is None else value / 50 - 0.8 for value in column])
+            encoded += [values * known, 1 - known]
+        else:
+            encoded += [
+                np.array([value == level for value in column], dtype=float)
+                for level in sorted(set(column), key=str)
+            ]
+    unknown = [any(column[i] is None for column in sensitive.values()) for i in range(n)]
+    columns = []
+    for stratum in sorted(set(strata), key=str):
+        if missing == "ignore" and None in stratum:
+            continue
+        here = [i for i in range(n) if strata[i] == stratum]
+        here = [i for i in here if not (missing == "ignore" and unknown[i])]
+        for i, first in enumerate(encoded):
+            for second in encoded[i:]:
+                columns.append(_centred(n, u, here, first * second))
+    columns = [column for column in columns if np.abs(column).max() > 1e-12]
+    return np.stack(columns, axis=1)
+
+
+def _centred(n, u, rows, values):
+    column = np.zeros(n)
+    if len(rows) and u[rows].sum() > 0:
+        share = u[rows] / u[rows].sum()
+        column[rows] = share * (values[rows] - share @ values[rows])
+    return column
+
+
 def difference(n, u, member, everybody):
     """Weights of: mean over some rows less mean over more of them."""
     column = np.zeros(n)

@@ -32,7 +32,7 @@ def bind(kind, X):
 def run(case, bound, alpha, *, functionals=None, linear=False, fit_intercept=False, solver):
     functionals = MeanParity().functionals(case.rows) if functionals is None else functionals
     task = Task(case.X, case.y[:, None], np.array([alpha]), functionals, fit_intercept)
-    return solve(task, kernel=bound, is_linear=linear, solver=solver)
+    return solve(task, kernel=lambda: bound, is_linear=linear, solver=solver)
 
 
 def determined(K, functionals, alpha):
@@ -217,7 +217,7 @@ def test_each_output_has_its_own_penalty(case, solver):
 
     def run_outputs(Y, alpha):
         task = Task(case.X, Y, alpha, functionals, True)
-        return solve(task, kernel=bound, is_linear=True, solver=solver)
+        return solve(task, kernel=lambda: bound, is_linear=True, solver=solver)
 
     together = run_outputs(Y, alpha)
     for j in range(4):

@@ -5,11 +5,12 @@ A notion of parity says that q linear functionals of the predictor take given va
 Notions are frozen specifications; applied to `Rows` they give `Functionals`.
 """
 
-from meanparity.constraints.base import Constraint, LinearParity, resolve_constraint
+from meanparity.constraints.base import Constraint, LinearParity
 from meanparity.constraints.contrasts import mean_contrasts
 from meanparity.constraints.covariance import CovarianceParity, numeric_labels
 from meanparity.constraints.functionals import Functionals
 from meanparity.constraints.mean import MeanParity, ResidualParity
+from meanparity.constraints.resolve import resolve_constraint
 
 __all__ = [
     "Constraint",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
 from meanparity._typing import FloatArray
 from meanparity.constraints.contrasts import mean_contrasts
@@ -22,8 +23,9 @@ class Constraint(ABC):
     functionals of any weights (docs/add-a-constraint.md).
     """
 
-    needs_y: ClassVar[bool] = False  # then it cannot hold on a pool, whose targets are not known
+    training_only: ClassVar[str] = ""  # why it cannot hold on a pool, if it cannot
     uses: ClassVar[tuple[str, ...]] = ()  # of "control_features" and "intersectional"; else refused
+    reads_values: ClassVar[bool] = False  # whether it takes numbers as they are, many or few
 
     @abstractmethod
     def functionals(self, rows: Rows) -> Functionals:
@@ -32,6 +34,14 @@ class Constraint(ABC):
     def implies_mean_parity(self, rows: Rows) -> bool:
         """Whether meeting this constraint gives every group of these rows the same mean."""
         return self.functionals(rows).implies_mean_parity
+
+    def settled(self, rows: Rows) -> Self:
+        """The notion with all that it takes from the training rows, such as quantiles."""
+        return self
+
+    def measured(self, rows: Rows, functionals: Functionals) -> Functionals:
+        """What gaps in the units of y are about: by default what the functionals are about."""
+        return functionals
 
     def contrasts(self, rows: Rows) -> Functionals:
         """What gaps on any rows are about: differences of group means; maybe none at all."""
@@ -48,7 +58,7 @@ class LinearParity(Constraint):
 
     Parameters
     ----------
-    weights : array-like of shape (n, p)
+    weights : array-like or sparse matrix of shape (n, p) or (n,)
         W, in the order of the training rows. Every column sums to zero.
     targets : array-like of shape (p,) or (p, m), optional
         t, 0 by default.
@@ -70,42 +80,19 @@ class LinearParity(Constraint):
     1.5
     """
 
+    training_only: ClassVar[str] = "its weights belong to the training rows"
+
     weights: Any
     targets: Any = None
     labels: Sequence[str] | None = None
 
     def functionals(self, rows: Rows) -> Functionals:
         """The given conditions, refused on another number of rows."""
-        if np.ndim(self.weights) != 2 or len(self.weights) != rows.n_rows:
+        weights = self.weights.toarray() if sparse.issparse(self.weights) else self.weights
+        if np.shape(weights)[:1] != (rows.n_rows,):
             raise ValueError(
-                f"LinearParity has weights of shape {np.shape(self.weights)}, but there are "
-                f"{rows.n_rows} rows. Pass one row of weights for each training row; for a pool or "
+                f"LinearParity has weights of shape {np.shape(weights)}, but there are "
+                f"{rows.n_rows} rows. Pass one row of weights for each training row; for "
                 "cross-validation write a subclass of Constraint instead."
             )
-        return Functionals.from_weights(self.weights, self.targets, self.labels)
-
-
-def resolve_constraint(constraint: str | Constraint) -> Constraint:
-    """A constraint object from a name or an object.
-
-    Examples
-    --------
-    >>> resolve_constraint("mean_parity")
-    MeanParity(degree=1, n_knots=None)
-    """
-    from meanparity.constraints.covariance import CovarianceParity
-    from meanparity.constraints.mean import MeanParity, ResidualParity
-
-    named: dict[str, Constraint] = {
-        "mean_parity": MeanParity(),
-        "covariance_parity": CovarianceParity(),
-        "residual_parity": ResidualParity(),
-    }
-    if isinstance(constraint, Constraint):
-        return constraint
-    if isinstance(constraint, str) and constraint in named:
-        return named[constraint]
-    raise ValueError(
-        f"constraint={constraint!r} is not known. Pass one of {', '.join(map(repr, named))}, "
-        "or an object (not a class) such as MeanParity() or CovarianceParity(kernel='rbf')."
-    )
+        return Functionals.from_weights(weights, self.targets, self.labels)

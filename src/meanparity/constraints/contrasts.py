@@ -12,17 +12,41 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from meanparity._typing import FloatArray, IntArray
 from meanparity.constraints.functionals import Functionals
+from meanparity.constraints.numbers import NumberFunctions
 from meanparity.linalg import require_memory
-from meanparity.rows import Rows
+from meanparity.rows import Grouping, Rows
 
 _RANK = 1e-10  # singular values below this share of the largest are dependent conditions
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class Block:
+    """The conditions on the k cells of one stratum.
+
+    Parameters
+    ----------
+    cells : (k,) array of int
+        Which cells these are.
+    table : (k, q) array
+        An orthonormal basis of the conditions.
+    units : (r, q) array
+        Takes values of the q functionals to r gaps.
+    labels : r texts
+        What each gap is about.
+    """
+
+    cells: IntArray
+    table: FloatArray
+    units: FloatArray
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
     """Conditions of one kind on the k cells of a stratum.
 
     Parameters
@@ -40,62 +64,78 @@ class Piece:
     labels: tuple[str, ...]
 
 
-def mean_contrasts(rows: Rows, degree: int = 1, n_knots: int | None = None) -> Functionals:
+def mean_contrasts(rows: Rows, functions: NumberFunctions | None = None) -> Functionals:
     """Differences of group means, and covariances with numbers; maybe none at all.
 
     `gaps` of values are, for each group, its mean less the mean of all groups (of its stratum),
     and, for each function of a sensitive number, scaled to variance one, the covariance with it.
     """
-    parts, unconstrained = [], []
+    functions = NumberFunctions() if functions is None else functions
+    blocks, unconstrained = [], []
     for stratum, cells in rows.strata:
         mass = rows.mass[cells]
-        groupings = [(names, codes[cells]) for names, codes in rows.groupings]
+        groupings = [grouping.of(cells) for grouping in rows.groupings]
+        for grouping in groupings:
+            if len(np.unique(grouping.codes[grouping.codes >= 0])) < 2:
+                what = f"{', '.join(grouping.columns)} in " if len(groupings) > 1 else ""
+                unconstrained.append((what + stratum, int(rows.counts[cells].sum())))
         if len(groupings) == 1 and not rows.reading.continuous:
-            names, codes = groupings[0]
-            table, units, present = _reflection(mass, codes)
-            labels = tuple(names[i] for i in present)
+            table, units, labels = _reflection(mass, groupings[0])
         else:
-            pieces = list(_pieces(rows, cells, mass, groupings, degree, n_knots))
+            pieces = list(_pieces(rows, cells, mass, groupings, functions))
             labels = tuple(label for piece in pieces for label in piece.labels)
-            features = np.hstack([np.zeros((len(cells), 0)), *(p.features for p in pieces)])
-            table = orthonormal(mass, features)
-            gaps = np.hstack([np.zeros((len(cells), 0)), *(p.gaps for p in pieces)])
+            none = np.zeros((len(cells), 0))
+            table = orthonormal(mass, np.hstack([none, *(piece.features for piece in pieces)]))
+            gaps = np.hstack([none, *(piece.gaps for piece in pieces)])
             units = (mass[:, None] * gaps).T @ table
-        if not table.shape[1]:
-            unconstrained.append((stratum, int(rows.counts[cells].sum())))
-            continue
         where = f" in {stratum}" if stratum else ""
-        parts.append((cells, table, units, tuple(label + where for label in labels)))
-    return assemble(rows, parts, tuple(unconstrained) if rows.reading.control else ())
+        if table.shape[1]:
+            blocks.append(Block(cells, table, units, tuple(label + where for label in labels)))
+    return assemble(rows, blocks, tuple(unconstrained) if rows.reading.control else ())
 
 
 def assemble(
-    rows: Rows,
-    parts: list[tuple[IntArray, FloatArray, FloatArray, tuple[str, ...]]],
-    unconstrained: tuple[tuple[str, int], ...] = (),
+    rows: Rows, blocks: list[Block], unconstrained: tuple[tuple[str, int], ...] = ()
 ) -> Functionals:
-    """Functionals from the cells, the table, the units and the labels of each stratum."""
-    q = sum(table.shape[1] for _, table, _, _ in parts)
-    r = sum(len(units) for _, _, units, _ in parts)
-    require_memory(
-        8 * (len(rows.cells) + r) * q,
-        what=f"A constraint of {q:,} conditions on {len(rows.cells):,} cells",
-        advice="Use fewer groups or strata.",
-    )
-    T, U = np.zeros((len(rows.cells), q)), np.zeros((r, q))
-    column = row = 0
-    for cells, table, units, _ in parts:
-        to = slice(column, column + table.shape[1])
-        T[cells, to] = table
-        U[row : row + len(units), to] = units
-        column, row = to.stop, row + len(units)
+    """Functionals from the blocks of all strata."""
+    q = sum(block.table.shape[1] for block in blocks)
+    k = len(rows.cells)
+    labels = tuple(label for block in blocks for label in block.labels)
+    if len(blocks) == 1:  # one stratum: everything is dense
+        require_memory(
+            8 * k * q, what=f"A constraint of {q:,} conditions", advice="Use fewer groups."
+        )
+        table = np.zeros((k, q))
+        table[blocks[0].cells] = blocks[0].table
+        units = blocks[0].units
+    else:
+        order = np.concatenate([np.zeros(0, np.intp), *(block.cells for block in blocks)])
+        back = np.full(k, len(order))
+        back[order] = np.arange(len(order))
+        diagonal = [sparse.csr_array(block.table) for block in blocks]
+        stacked = sparse.block_diag([*diagonal, sparse.csr_array((1, 0))], format="csr")
+        table = sparse.csr_array(stacked)[back]
+        units = sparse.csr_array(
+            sparse.block_diag([*(block.units for block in blocks), np.zeros((0, 0))], format="csr")
+        )
+    zero = np.zeros((q, 1))
+    implied = implies_mean_parity(rows, table)
+    return Functionals(rows.codes, table, zero, units, labels, implied, rows.weights, unconstrained)
+
+
+def implies_mean_parity(rows: Rows, table: FloatArray) -> bool:
+    """Whether the functionals of a table span all contrasts of the means of sensitive values."""
     known = rows.is_known(rows.reading.sensitive) | (rows.reading.missing == "group")
-    n_groups = int(np.sum(known & (rows.mass > 0)))
-    implied = not rows.reading.control and not rows.reading.continuous and q == n_groups - 1
-    labels = tuple(label for *_, names in parts for label in names)
-    return Functionals(
-        rows.codes, T, np.zeros((q, 1)), U, labels, implied, rows.weights, unconstrained
-    )
+    columns = tuple(rows.reading.sensitive)
+    grouping = rows.combined(columns)
+    codes = np.where(known & (rows.mass > 0), grouping.codes, -1)
+    if table.shape[1] < len(np.unique(codes[codes >= 0])) - 1:
+        return False
+    heavy = np.flatnonzero(rows.mass > 0)
+    mass, wanted = rows.mass[heavy], Grouping(columns, grouping.names, codes[heavy])
+    contrasts = _reflection(mass, wanted)[0]
+    found = table[heavy] @ (table[heavy].T @ (mass[:, None] * contrasts))
+    return bool(np.abs(np.sqrt(mass)[:, None] * (contrasts - found)).max(initial=0.0) <= 1e-8)
 
 
 def orthonormal(mass: FloatArray, features: FloatArray, largest: float = 0.0) -> FloatArray:
@@ -113,17 +153,20 @@ def orthonormal(mass: FloatArray, features: FloatArray, largest: float = 0.0) ->
     return table
 
 
-def _reflection(mass: FloatArray, codes: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Table, units and the groups that occur, for one set of groups: one reflection, no SVD."""
+def _reflection(
+    mass: FloatArray, grouping: Grouping
+) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
+    """Table, units and labels for one set of groups: one reflection, no SVD."""
+    codes = grouping.codes
     present, level = np.unique(codes[codes >= 0], return_inverse=True)
-    share = np.bincount(level, weights=mass[codes >= 0], minlength=len(present))
     if len(present) < 2:
-        return np.zeros((len(codes), 0)), np.zeros((0, 0)), present[:0]
+        return np.zeros((len(codes), 0)), np.zeros((0, 0)), ()
     require_memory(
         8 * (len(codes) + 3 * len(present)) * len(present),
         what=f"A constraint on {len(present):,} groups",
         advice="Use fewer groups.",
     )
+    share = np.bincount(level, weights=mass[codes >= 0], minlength=len(present))
     # an orthonormal basis of the complement of √(share of each group)
     mirror = np.sqrt(share / share.sum())
     mirror[0] += 1.0
@@ -131,35 +174,34 @@ def _reflection(mass: FloatArray, codes: IntArray) -> tuple[FloatArray, FloatArr
     of_groups = basis / np.sqrt(share)[:, None]
     table = np.zeros((len(codes), len(present) - 1))
     table[codes >= 0] = of_groups[level]
-    return table, of_groups, present
+    return table, of_groups, tuple(grouping.names[i] for i in present)
 
 
 def _pieces(
     rows: Rows,
     cells: IntArray,
     mass: FloatArray,
-    groupings: list[tuple[tuple[str, ...], IntArray]],
-    degree: int,
-    n_knots: int | None,
-) -> Iterator[Piece]:
+    groupings: list[Grouping],
+    functions: NumberFunctions,
+) -> Iterator[_Piece]:
     """All conditions of a stratum: groups, and numbers in each group or over all rows."""
-    for names, codes in groupings:
-        yield from _groups(mass, codes, names)
+    for grouping in groupings:
+        yield from _groups(mass, grouping.codes, grouping.names)
     for number, of_cells in rows.numbers.items():
         values = of_cells[cells]
         domains = [("", np.ones(len(cells), bool))]
         if rows.reading.intersectional and groupings:
-            names, codes = groupings[0]
+            names, codes = groupings[0].names, groupings[0].codes
             domains = [(f" in {names[i]}", codes == i) for i in np.unique(codes[codes >= 0])]
         for where, inside in domains:
             known = inside & ~np.isnan(values)
             if rows.reading.missing == "group":
                 labels = (f"{number} known{where}", f"{number} missing{where}")
                 yield from _groups(mass, np.where(inside, 1 - known, -1), labels)
-            yield from _functions(mass, values, known, number, where, degree, n_knots)
+            yield from _covariances(mass, values, known, number, where, functions)
 
 
-def _groups(mass: FloatArray, codes: IntArray, names: tuple[str, ...]) -> Iterator[Piece]:
+def _groups(mass: FloatArray, codes: IntArray, names: tuple[str, ...]) -> Iterator[_Piece]:
     """The mean of each group less the mean of all that are in one."""
     present, inside = np.unique(codes[codes >= 0]), codes >= 0
     if len(present) < 2:
@@ -167,70 +209,28 @@ def _groups(mass: FloatArray, codes: IntArray, names: tuple[str, ...]) -> Iterat
     member = (codes[:, None] == present).astype(float)
     share = mass @ member
     gaps = member / share - inside[:, None] / share.sum()
-    yield Piece(gaps * share, gaps, tuple(names[i] for i in present))
+    norms = np.sqrt(mass @ gaps**2)  # a group of hardly any weight counts like all others
+    yield _Piece(gaps / norms, gaps, tuple(names[i] for i in present))
 
 
-def _functions(
+def _covariances(
     mass: FloatArray,
     values: FloatArray,
     known: NDArray[np.bool_],
     name: str,
     where: str,
-    degree: int,
-    n_knots: int | None,
-) -> Iterator[Piece]:
+    functions: NumberFunctions,
+) -> Iterator[_Piece]:
     """Covariances with functions of a number, of variance one, on the cells where it is known."""
     if len(np.unique(values[known])) < 2:
         return
-    functions = number_functions(values[known], degree, n_knots)
+    found, labels = functions.of(name, values[known])
     share = mass[known] / mass[known].sum()
-    functions = functions - share @ functions
-    deviation = np.sqrt(share @ functions**2)
-    functions = functions[:, deviation > 1e-12] / deviation[deviation > 1e-12]
-    kind = name if n_knots is None else f"{name} (spline)"
-    labels = tuple(
-        f"{kind}^{j + 1}{where}" if j else kind + where for j in range(functions.shape[1])
-    )
-    features = np.zeros((len(values), functions.shape[1]))
-    features[known] = functions
-    yield Piece(features, features / mass[known].sum(), labels)
-
-
-def number_functions(values: FloatArray, degree: int, n_knots: int | None) -> FloatArray:
-    """Functions of n numbers that predictions shall not vary with: powers or splines, (n, p)."""
-    _check_functions(degree, n_knots)
-    low, high = values.min(), values.max()
-    values = (2 * values - low - high) / (high - low)
-    if n_knots is None:
-        return orthogonal_powers(values, int(degree))[:, 1:]
-    from sklearn.preprocessing import SplineTransformer
-
-    knots = np.unique(np.quantile(values, np.linspace(0, 1, n_knots)))
-    splines = SplineTransformer(degree=int(degree), knots=knots[:, None], include_bias=False)
-    functions: FloatArray = splines.fit_transform(values[:, None])
-    return functions
-
-
-def orthogonal_powers(values: FloatArray, degree: int) -> FloatArray:
-    """An orthonormal basis of the polynomials up to a degree on n values: (n, ≤ degree + 1).
-
-    Each power is the last one times the values, made orthogonal to all before it: high powers
-    themselves would be numerically dependent.
-    """
-    columns = [np.full(len(values), 1 / np.sqrt(len(values)))]
-    while len(columns) <= min(degree, len(np.unique(values)) - 1):
-        power = values * columns[-1]
-        for _ in range(2):
-            for column in columns:
-                power = power - (column @ power) * column
-        columns.append(power / np.linalg.norm(power))
-    return np.stack(columns, axis=1)
-
-
-def _check_functions(degree: int, n_knots: int | None) -> None:
-    if isinstance(degree, bool) or degree != int(degree) or degree < 1:
-        raise ValueError(f"degree={degree!r} is not a whole number of 1 or more.")
-    if n_knots is not None and (
-        isinstance(n_knots, bool) or n_knots != int(n_knots) or n_knots < 2
-    ):
-        raise ValueError(f"n_knots={n_knots!r} is not a whole number of 2 or more, or None.")
+    found = found - share @ found
+    deviation = np.sqrt(share @ found**2)
+    varies = deviation > 1e-12 * np.abs(found).max()
+    features = np.zeros((len(values), int(varies.sum())))
+    features[known] = found[:, varies] / deviation[varies]
+    total = mass[known].sum()
+    kept = tuple(label + where for label, there in zip(labels, varies, strict=True) if there)
+    yield _Piece(features / np.sqrt(total), features / total, kept)

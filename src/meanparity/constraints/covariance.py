@@ -12,8 +12,9 @@ import numpy as np
 
 from meanparity._typing import FloatArray, IntArray
 from meanparity.constraints.base import Constraint
-from meanparity.constraints.contrasts import assemble, orthogonal_powers, orthonormal
+from meanparity.constraints.contrasts import Block, assemble, mean_contrasts, orthonormal
 from meanparity.constraints.functionals import Functionals
+from meanparity.constraints.numbers import orthogonal_powers
 from meanparity.groups import Groups, label_name
 from meanparity.kernels import Kernel
 from meanparity.linalg import pivoted_cholesky
@@ -53,6 +54,7 @@ class CovarianceParity(Constraint):
     """
 
     uses: ClassVar[tuple[str, ...]] = ("control_features",)
+    reads_values: ClassVar[bool] = True
 
     kernel: str | Callable[..., Any] = "linear"
     gamma: float | None = None
@@ -66,9 +68,9 @@ class CovarianceParity(Constraint):
         predictions. Where the features tell all groups apart, gaps are those of `MeanParity`.
         """
         sensitive = len(rows.reading.sensitive)
-        known = np.ones(len(rows.cells), bool)
+        known = rows.mass > 0
         if rows.reading.missing == "ignore":
-            known = rows.is_known(rows.reading.sensitive)
+            known = known & rows.is_known(rows.reading.sensitive)
         strata, unconstrained = [], []
         for stratum, cells in rows.strata:
             cells = cells[known[cells]]
@@ -81,13 +83,18 @@ class CovarianceParity(Constraint):
         spanning = self._spanning_features(_cell_numbers(rows)[known])
         features = np.zeros((len(known), spanning.shape[1]))
         features[known] = spanning
-        parts = [(cells, *_basis(rows, stratum, cells, features)) for stratum, cells in strata]
-        if not any(table.shape[1] for _, table, _, _ in parts):
+        blocks = [_block(rows, stratum, cells, features) for stratum, cells in strata]
+        blocks = [block for block in blocks if block.table.shape[1]]
+        if not blocks:
             raise ValueError(
                 f"The sensitive kernel {self.kernel!r} gives all {len(rows.cells)} groups the same "
                 "features, so it cannot constrain anything. Choose another kernel."
             )
-        return assemble(rows, parts, tuple(unconstrained) if rows.reading.control else ())
+        return assemble(rows, blocks, tuple(unconstrained) if rows.reading.control else ())
+
+    def measured(self, rows: Rows, functionals: Functionals) -> Functionals:
+        """Differences of group means where there are groups, whether they are closed or not."""
+        return functionals if rows.groups is None else mean_contrasts(rows)
 
     def features(self, groups: Groups) -> FloatArray:
         """Features F of the groups with ``F Fᵀ`` their sensitive kernel matrix: (k, p)."""
@@ -119,10 +126,8 @@ class CovarianceParity(Constraint):
         return self._features(values, self.gamma, self.coef0)
 
 
-def _basis(
-    rows: Rows, stratum: str, cells: IntArray, features: FloatArray
-) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
-    """Table, units and labels of the cells of a stratum."""
+def _block(rows: Rows, stratum: str, cells: IntArray, features: FloatArray) -> Block:
+    """The conditions on the cells of a stratum."""
     mass, inside = rows.mass[cells], features[cells]
     share = mass / mass.sum()
     largest = 1e-3 * np.abs(inside).max(initial=0.0) * np.sqrt(mass.sum())
@@ -134,7 +139,8 @@ def _basis(
     else:
         units = np.eye(q) / np.sqrt(mass.sum())
         labels = tuple(f"sensitive feature {j}" for j in range(q))
-    return table, units, tuple(f"{label} in {stratum}" if stratum else label for label in labels)
+    where = f" in {stratum}" if stratum else ""
+    return Block(cells, table, units, tuple(label + where for label in labels))
 
 
 def _refuse_one_group(rows: Rows) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from meanparity._typing import FloatArray, IntArray
 from meanparity.groups import group_sums
@@ -24,11 +25,11 @@ class Functionals:
     ----------
     codes : (n,) array of int
         Which row of `table` each row uses.
-    table : (k, q) array
-        T.
+    table : (k, q) array or sparse array
+        T; sparse if there are strata, whose conditions are about their own cells.
     targets : (q, 1) or (q, m) array
         What ``Cᵀ v`` has to be, for all outputs or for each.
-    units : (r, q) array
+    units : (r, q) array or sparse array
         Takes ``Cᵀ v`` to gaps in the units of v, one for each of the r `labels`.
     labels : tuple of str
         What each gap is about.
@@ -37,13 +38,13 @@ class Functionals:
     weights : (n,) array or None
         w, all ones if None.
     unconstrained : tuple of (str, int)
-        Strata in which there is nothing to equalise, because one group occurs only, and their rows.
+        Strata in which there is nothing to equalise, because only one group occurs, and their rows.
     """
 
     codes: IntArray
-    table: FloatArray
+    table: Any
     targets: FloatArray
-    units: FloatArray
+    units: Any
     labels: tuple[str, ...]
     implies_mean_parity: bool
     weights: FloatArray | None = None
@@ -63,7 +64,7 @@ class Functionals:
 
         Parameters
         ----------
-        weights : array-like of shape (n, p)
+        weights : array-like of shape (n, p) or (n,)
             Column j says that ``Σ_i weights[i, j] g(x_i) = targets[j]``. Every column sums to
             zero, so that a constant changes nothing. Columns may depend on each other.
         targets : array-like of shape (p,) or (p, m), optional
@@ -86,9 +87,12 @@ class Functionals:
         >>> f.gaps(np.array([[1.0], [2.0], [0.0]])).ravel().round(12)
         array([0., 0.])
         """
-        C = np.atleast_2d(np.asarray(weights, dtype=float))
-        t = np.zeros((C.shape[1], 1)) if targets is None else np.asarray(targets, dtype=float)
-        t = t.reshape(len(t), -1) if t.ndim else t.reshape(1, 1)
+        C = np.asarray(weights, dtype=float)
+        C = C[:, None] if C.ndim == 1 else C
+        if C.ndim == 2 and not C.shape[1]:
+            return cls.none(len(C))
+        t = np.zeros(C.shape[1:2]) if targets is None else np.asarray(targets, dtype=float)
+        t = t.reshape(-1, 1) if t.ndim < 2 else t
         names = [f"condition {j}" for j in range(C.shape[1])] if labels is None else list(labels)
         _check_weights(C, t, names)
         size = np.linalg.norm(C, axis=0)
@@ -109,7 +113,8 @@ class Functionals:
 
     def __post_init__(self) -> None:
         for array in (self.table, self.targets, self.units):
-            array.setflags(write=False)
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
 
     def __len__(self) -> int:
         return int(self.table.shape[1])
@@ -121,13 +126,15 @@ class Functionals:
 
     def apply(self, values: FloatArray) -> FloatArray:
         """``Cᵀ v`` for v of shape (n, m): (q, m)."""
-        return self.table.T @ self.sums(values)
+        return self.moments(values, slice(None)).T
 
-    def sums(self, values: FloatArray, rows: slice = slice(None)) -> FloatArray:
-        """Weighted sums over the cells of values on some of the rows: (k, m)."""
-        if self.weights is not None:
-            values = self.weights[rows, None] * values
-        return group_sums(self.codes[rows], values, len(self.table))
+    def moments(self, values: FloatArray, rows: slice) -> FloatArray:
+        """``vᵀ C`` over some of the rows, whose values are v, (b, m): (m, q)."""
+        values = self._weighted(rows, values)
+        k, q = self.table.shape
+        if k > 4 * q + len(values) // 4:  # hardly any row shares its cell with another
+            return np.asarray((self.table[self.codes[rows]].T @ values).T)
+        return np.asarray((self.table.T @ group_sums(self.codes[rows], values, k)).T)
 
     def spread(self, multipliers: FloatArray) -> FloatArray:
         """``C ν`` for ν of shape (q, m): (n, m)."""
@@ -135,16 +142,18 @@ class Functionals:
 
     def dense(self, rows: slice = slice(None)) -> FloatArray:
         """Some rows of C, by default all: (n, q)."""
-        return self._weighted(rows, self.table[self.codes[rows]])
+        table = self.table[self.codes[rows]]
+        return self._weighted(rows, table.toarray() if sparse.issparse(table) else table)
 
     def gaps(self, values: FloatArray) -> FloatArray:
         """How far values, (n, m), are from parity, in their own units: (r, m)."""
-        return self.units @ (self.apply(values) - self.targets)
+        gaps: FloatArray = self.units @ (self.apply(values) - self.targets)
+        return gaps
 
     def touches(self, rows: NDArray[np.bool_]) -> bool:
         """Whether any of these rows, (n,), counts in a functional."""
         heavy = rows if self.weights is None else rows & (self.weights > 0)
-        return bool(self.table[self.codes[heavy]].any())
+        return bool(abs(self.table[self.codes[heavy]]).sum())
 
     def _weighted(self, rows: slice, values: FloatArray) -> FloatArray:
         return values if self.weights is None else self.weights[rows, None] * values

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 from meanparity._typing import FloatArray
 from meanparity.constraints.base import Constraint
 from meanparity.constraints.contrasts import mean_contrasts
 from meanparity.constraints.functionals import Functionals
+from meanparity.constraints.numbers import NumberFunctions
 from meanparity.rows import Rows
 
 
@@ -27,7 +28,9 @@ class MeanParity(Constraint):
         Of sensitive numbers: zero covariance with all powers up to this one.
     n_knots : int, optional
         Of sensitive numbers: zero covariance with splines of this `degree` instead, with so many
-        knots at quantiles.
+        knots at quantiles of the training rows.
+    knots : tuple
+        Where these knots are, for each column; found in fit.
 
     Examples
     --------
@@ -41,20 +44,29 @@ class MeanParity(Constraint):
 
     degree: int = 1
     n_knots: int | None = None
+    knots: tuple[tuple[str, tuple[float, ...]], ...] = field(default=(), repr=False)
+
+    def settled(self, rows: Rows) -> Self:
+        """The same with knots at quantiles of these rows."""
+        return replace(self, knots=self._functions(rows).knots)
 
     def functionals(self, rows: Rows) -> Functionals:
         """Contrasts of the group means; `gaps` are the group means less the mean."""
         functionals = self.contrasts(rows)
-        _refuse_trivial(rows, functionals)
+        _refuse_nothing(rows, functionals)
         return functionals
 
     def contrasts(self, rows: Rows) -> Functionals:
         """The same, or none where there is nothing to equalise."""
-        return mean_contrasts(rows, self.degree, self.n_knots)
+        return mean_contrasts(rows, self._functions(rows))
+
+    def _functions(self, rows: Rows) -> NumberFunctions:
+        functions = NumberFunctions(self.degree, self.n_knots, self.knots)
+        return functions if self.knots else functions.settled(rows)
 
 
 @dataclass(frozen=True)
-class ResidualParity(Constraint):
+class ResidualParity(MeanParity):
     """The mean error is the same in every group: ``mean(y − g | group j) = mean(y − g)``.
 
     The functionals of `MeanParity` with targets ``Cᵀ y``: every group is over- or underestimated
@@ -63,7 +75,7 @@ class ResidualParity(Constraint):
 
     Parameters
     ----------
-    degree, n_knots
+    degree, n_knots, knots
         See `MeanParity`.
 
     Notes
@@ -79,46 +91,33 @@ class ResidualParity(Constraint):
     array([0., 0.])
     """
 
-    needs_y: ClassVar[bool] = True
-    uses: ClassVar[tuple[str, ...]] = ("control_features", "intersectional")
-
-    degree: int = 1
-    n_knots: int | None = None
+    training_only: ClassVar[str] = "it compares errors, which are not known of a pool"
 
     def functionals(self, rows: Rows) -> Functionals:
         """Contrasts of the group means of y; `gaps` are mean errors less the mean error."""
         if rows.y is None:
             raise ValueError("ResidualParity compares errors, so it needs y on these rows.")
-        functionals = MeanParity(self.degree, self.n_knots).functionals(rows)
+        functionals = super().functionals(rows)
         return replace(functionals, targets=functionals.apply(rows.y), implies_mean_parity=False)
-
-    def contrasts(self, rows: Rows) -> Functionals:
-        """Contrasts of group means, or none where there is nothing to equalise."""
-        return mean_contrasts(rows, self.degree, self.n_knots)
 
     def compared(self, values: FloatArray, y: FloatArray) -> FloatArray:
         """What groups are compared by: the errors ``g − y``."""
         return values - y
 
 
-def _refuse_trivial(rows: Rows, functionals: Functionals) -> None:
-    groups, control = rows.groups, ", ".join(rows.reading.control)
-    if not len(functionals) and not rows.reading.continuous and groups is not None and control:
+def _refuse_nothing(rows: Rows, functionals: Functionals) -> None:
+    if len(functionals):
+        return
+    control = ", ".join(rows.reading.control)
+    if control:
         raise ValueError(
-            f"In every stratum of {control} one group occurs only, so there is nothing to "
+            f"In every stratum of {control} only one group occurs, so there is nothing to "
             "equalise. Use coarser strata, or leave control_features out."
         )
-    if not len(functionals):
-        names = ", ".join(map(repr, groups.names)) if groups is not None else "one number"
-        raise ValueError(
-            f"sensitive_features has one group only ({names or 'missing'} in all {rows.n_rows} "
-            "rows), so there is nothing to equalise. Pass a column with at least two values, "
-            "or fit scikit-learn's Ridge or KernelRidge instead."
-        )
-    if len(functionals) >= rows.n_rows - len(rows.strata):
-        raise ValueError(
-            f"sensitive_features has {len(rows.cells)} different values in {rows.n_rows} rows: "
-            "every row is its own group, and equal group means would make every prediction the "
-            "same. If the column is a number such as age, pass continuous=[its name] or bin it; if "
-            "it is an identifier, pass another column."
-        )
+    found = "one number" if rows.groups is None else ", ".join(map(repr, rows.groups.names))
+    heavy = "" if rows.weights is None else ", of those that have weight"
+    raise ValueError(
+        f"sensitive_features has one group only ({found or 'missing'} in all {rows.n_rows} "
+        f"rows{heavy}), so there is nothing to equalise. Pass a column with at least two values, "
+        "or fit scikit-learn's Ridge or KernelRidge instead."
+    )

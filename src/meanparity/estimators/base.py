@@ -11,11 +11,12 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray
+from meanparity.constraints import Functionals
 from meanparity.estimators.problem import Problem, read_features, read_problem
 from meanparity.estimators.warn import warn_of_reading, warn_of_result
 from meanparity.path import Basis, Comparison, CurveSums, Tradeoff, check_unfairness
 from meanparity.rows import Rows
-from meanparity.solvers import Solution
+from meanparity.solvers import Fit, Solution
 from meanparity.sources import Table
 
 
@@ -68,15 +69,11 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         _refuse_overflow(solution)
 
         task, rows = problem.task, problem.rows
-        comparison = Comparison(rows.reading, problem.constraint)
+        comparison = Comparison(rows.reading, problem.constraint, self.weight_scope)
         ends = solution.fair, solution.free
         fitted = [fit.fitted for fit in ends]
-        gaps = np.stack(
-            [
-                np.vstack([task.functionals.gaps(fit.fitted), task.pool.gaps(fit.pool)])
-                for fit in ends
-            ]
-        )
+        gaps = _gaps(ends, *problem.measured)
+        left = _gaps(ends, task.functionals, task.pool)[0]
         self.tradeoff_ = Tradeoff(
             solution,
             TableFunctions(problem.table, functions),
@@ -88,8 +85,8 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         if self.max_gap is not None:
             unfairness = self.tradeoff_.for_gap(self.max_gap).unfairness
         self.unfairness_ = unfairness
-        self.parity_residual_ = float(np.abs((1 - unfairness) * gaps[0]).max(initial=0.0))
-        warn_of_result(problem, solution, (1 - unfairness) * gaps[0])
+        self.parity_residual_ = float(np.abs((1 - unfairness) * left).max(initial=0.0))
+        warn_of_result(problem, solution, (1 - unfairness) * left)
 
         self.groups_ = rows.groups
         values = (1 - unfairness) * fitted[0] + unfairness * fitted[1]
@@ -103,11 +100,11 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         )
         self.continuous_ = rows.reading.continuous
         self.n_conditions_ = len(task.functionals) + len(task.pool)
-        left = (1 - unfairness) * gaps[0] + unfairness * gaps[1]
-        left = left[:, 0] if problem.single_output else left
-        self.gaps_ = dict(zip(task.functionals.labels, left.tolist(), strict=False))
-        n_labels = len(task.functionals.labels)
-        self.pool_gaps_ = dict(zip(task.pool.labels, left[n_labels:].tolist(), strict=True))
+        here, there = (part.labels for part in problem.measured)
+        gaps = (1 - unfairness) * gaps[0] + unfairness * gaps[1]
+        gaps = gaps[:, 0] if problem.single_output else gaps
+        self.gaps_ = dict(zip(here, gaps[: len(here)].tolist(), strict=True))
+        self.pool_gaps_ = dict(zip(there, gaps[len(here) :].tolist(), strict=True))
         self.unconstrained_strata_ = dict(task.functionals.unconstrained) | {
             f"{name} (pool)": count for name, count in task.pool.unconstrained
         }
@@ -115,6 +112,9 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         self.solver_info_ = solution.info
         self._function = self.tradeoff_.at(unfairness)
         self._table, self._functions = problem.table, functions
+        self.n_features_in_ = problem.table.n_columns
+        if problem.table.names is None and hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # kernel values with training rows and pool have no names
         return problem
 
     def predict(self, X: Any) -> FloatArray:
@@ -138,6 +138,16 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _gaps(ends: tuple[Fit, Fit], rows: Functionals, pool: Functionals) -> FloatArray:
+    """Gaps of both ends on the training rows and then on the pool: (2, r, m)."""
+    m = ends[0].fitted.shape[1]
+    pairs = [
+        [part.gaps(values) if len(part) else np.zeros((0, m)) for part, values in pair]
+        for pair in (((rows, fit.fitted), (pool, fit.pool)) for fit in ends)
+    ]
+    return np.stack([np.vstack(pair) for pair in pairs])
 
 
 def _group_means(rows: Rows, fitted: FloatArray, single_output: bool) -> dict[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -236,11 +237,17 @@ class ParityKernelRidge(ParityRegressor):
         task, origin = problem.task, np.zeros(0)
         if is_linear:
             task, origin = centred(task)
-        points = task.X if self._precomputed else stack(task.X, task.points)
-        bound = kernel.bind(points, problem.table.feature_names)
-        solution = solve(task, kernel=bound, is_linear=is_linear, solver=self.solver)
+        names = problem.table.feature_names
+
+        @cache
+        def bind() -> Any:
+            points = task.X if self._precomputed else stack(task.X, task.points)
+            return kernel.bind(points, names)
+
+        solution = solve(task, kernel=bind, is_linear=is_linear, solver=self.solver)
         if solution.info.solver == "primal":
             return solution, LinearFunctions(origin)
+        bound = bind()
         return solution, ShiftedKernel(bound, origin) if origin.any() else bound
 
     def _kernel(self) -> AbstractKernel:

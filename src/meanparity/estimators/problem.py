@@ -35,6 +35,8 @@ class Problem:
         The pool, if something has to hold there.
     constraint : Constraint
         What has to hold.
+    measured : Functionals, Functionals
+        What gaps in the units of y are about, on the training rows and on the pool.
     single_output : bool
         Whether y has one dimension.
     """
@@ -44,6 +46,7 @@ class Problem:
     rows: Rows
     pool: Rows | None
     constraint: Constraint
+    measured: tuple[Functionals, Functionals]
     single_output: bool
 
 
@@ -82,10 +85,11 @@ def read_problem(
         intersectional=bool(estimator.intersectional),
         missing=estimator.missing,
     )
-    constraint = resolve_constraint(estimator.constraint)
+    constraint = resolve_constraint(estimator.constraint).settled(rows)
     _refuse_unused(constraint, control_features is not None, bool(estimator.intersectional))
-    people = _people(estimator, pool, constraint)
     on_train = estimator.parity_on != "pool"
+    if on_train and not constraint.reads_values:
+        _refuse_identifier(rows)
     task = Task(
         features,
         Y,
@@ -94,19 +98,26 @@ def read_problem(
         bool(estimator.fit_intercept),
         weights if scope != "constraint" else None,
     )
+    none = Functionals.none(0)
+    measured = constraint.measured(rows, task.functionals) if on_train else none
+    people = _people(estimator, pool, constraint)
     if people is None:
-        return Problem(table, task, rows, None, constraint, y.ndim == 1)
-
-    points, table = _pool_features(estimator, table, people.X, len(Y), precomputed)
-    p, heavy = points.shape[0], people.sample_weight
-    others = rows.reading.rows(
-        _sensitive(estimator, table, people.X, people.sensitive_features, p),
-        control_features=people.control_features,
-        sample_weight=None if heavy is None else check_weights(heavy, p),
-        n_rows=p,
-    )
-    task = replace(task, points=points, pool=_functionals(constraint, others, Y.shape[1]))
-    return Problem(table, task, rows, others, constraint, y.ndim == 1)
+        return Problem(table, task, rows, None, constraint, (measured, none), y.ndim == 1)
+    try:
+        points, table = _pool_features(estimator, table, people.X, len(Y), precomputed)
+        p, heavy = points.shape[0], people.sample_weight
+        others = rows.reading.rows(
+            _sensitive(estimator, table, people.X, people.sensitive_features, p),
+            control_features=people.control_features,
+            sample_weight=None if heavy is None else check_weights(heavy, p),
+            n_rows=p,
+        )
+        functionals = _functionals(constraint, others, Y.shape[1])
+    except ValueError as error:
+        raise ValueError(f"In the pool: {error}") from error
+    both = measured, constraint.measured(others, functionals)
+    task = replace(task, points=points, pool=functionals)
+    return Problem(table, task, rows, others, constraint, both, y.ndim == 1)
 
 
 def read_features(estimator: Any, table: Table, X: Any, *, reset: bool) -> Features:
@@ -134,8 +145,8 @@ def _pool_features(
             return read_features(estimator, table, X, reset=False), table
         except ValueError as error:
             raise ValueError(
-                f"The pool's X does not fit: {error} It needs the columns that fit sees; after "
-                "other steps of a pipeline, pass pipeline[:-1].transform(X_pool)."
+                f"{error} The pool needs the columns that fit sees; after other steps of a "
+                "pipeline, pass pipeline[:-1].transform(X_pool)."
             ) from error
     points = replace(table, n_columns=0, names=None).features(X)
     width = n_rows + points.shape[0]
@@ -146,8 +157,7 @@ def _pool_features(
             "with the pool itself. Pass κ(X_pool, [X, X_pool]), and κ(X_new, [X, X_pool]) to "
             "predict."
         )
-    estimator.n_features_in_ = width
-    return points, replace(table, n_columns=width)
+    return points, replace(table, n_columns=width, names=None)
 
 
 def _people(estimator: Any, pool: Any, constraint: Constraint) -> Pool | None:
@@ -157,14 +167,27 @@ def _people(estimator: Any, pool: Any, constraint: Constraint) -> Pool | None:
             "parity_on='pool' needs the people to be scored. Pass fit(..., pool=(X_pool, "
             "sensitive_features_pool)), or parity_on='train'."
         )
-    if pool is None or estimator.parity_on == "train":
+    people = None if pool is None else Pool.of(pool)
+    if people is None or estimator.parity_on == "train":
         return None
-    if constraint.needs_y:
+    if constraint.training_only:
         raise ValueError(
-            f"{type(constraint).__name__} compares errors, which are not known of a pool. Pass "
+            f"{type(constraint).__name__} cannot hold on a pool: {constraint.training_only}. Pass "
             "parity_on='train', or another constraint."
         )
-    return Pool.of(pool)
+    return people
+
+
+def _refuse_identifier(rows: Rows) -> None:
+    groups = rows.groups
+    alone = groups is not None and rows.reading.intersectional and groups.n_groups == rows.n_rows
+    if alone and not rows.reading.control and not rows.reading.continuous and rows.weights is None:
+        raise ValueError(
+            f"sensitive_features has {rows.n_rows} different values in {rows.n_rows} rows: every "
+            "row is its own group, and equal group means would make every prediction the same. If "
+            "the column is a number such as age, pass continuous=[its name] or bin it; if it is an "
+            "identifier, pass another column."
+        )
 
 
 def _sensitive(estimator: Any, table: Table, X: Any, sensitive_features: Any, n_rows: int) -> Any:

@@ -201,18 +201,21 @@ class ParityRidge(ParityRegressor):
 
     def _solve(self, problem: Problem) -> tuple[Solution, Basis]:
         task, origin = centred(problem.task)
-        points = stack(task.X, task.points)
-        kernel = Kernel("linear").bind(points)
-        solution = solve(task, kernel=kernel, is_linear=True, solver=self.solver)
+        solution = solve(
+            task,
+            kernel=lambda: Kernel("linear").bind(stack(task.X, task.points)),
+            is_linear=True,
+            solver=self.solver,
+        )
         if solution.info.solver != "primal":
-            fair, free = (_on_columns(fit, task, points) for fit in (solution.fair, solution.free))
+            fair, free = (_on_columns(fit, task) for fit in (solution.fair, solution.free))
             solution = replace(solution, fair=fair, free=free)
         return solution, LinearFunctions(origin)
 
 
-def _on_columns(fit: Fit, task: Task, points: Features) -> Fit:
+def _on_columns(fit: Fit, task: Task) -> Fit:
     """A fit with one coefficient for each row and each row of the pool, as one for each column."""
-    coef, pool = points.T @ fit.coef, fit.pool
+    coef, pool = stack(task.X, task.points).T @ fit.coef, fit.pool
     if task.points is not None:
         pool = task.points @ coef + fit.intercept
     return replace(fit, coef=coef, fitted=task.X @ coef + fit.intercept, pool=pool)

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
+from scipy import sparse
 
 from meanparity._typing import FloatArray
-from meanparity.constraints import Functionals, MeanParity, ResidualParity
+from meanparity.constraints import Functionals
 from meanparity.estimators.problem import Problem
-from meanparity.exceptions import ParityWarning
+from meanparity.exceptions import warn
 from meanparity.groups import group_sums
 from meanparity.rows import Rows
-from meanparity.solvers import Solution
+from meanparity.solvers import Solution, Task
 
 _SHOWN = 5
+_AWAY = 5.0  # standard deviations between the means of pool and training rows in a column
 _FAR = 3.0  # times the usual change of a prediction, at which a row of the pool is out of place
 
 
 def warn_of_reading(problem: Problem, recognised: bool, min_group_size: int) -> None:
     """Numbers that were taken for such, strata without a constraint, small groups."""
     continuous = problem.rows.reading.continuous
-    if recognised and continuous and isinstance(problem.constraint, MeanParity | ResidualParity):
+    if recognised and continuous and not problem.constraint.reads_values:
         names = ", ".join(map(repr, continuous))
-        _warn(
-            f"Sensitive column {names} has many different numbers and is read as a number: "
-            "predictions get zero covariance with it, not equal means of its values. Pass "
+        warn(
+            f"Sensitive column {names} has many different numbers and is read as a number: it has "
+            "no groups, and parity means zero covariance with it. Pass "
             f"continuous=[{names}] to say so, or continuous=[] to make each value a group."
         )
     constrained = (
@@ -35,11 +36,12 @@ def warn_of_reading(problem: Problem, recognised: bool, min_group_size: int) -> 
     if problem.pool is not None:
         constrained.append((" of the pool", problem.pool, problem.task.pool))
         if problem.rows.weights is not None and problem.pool.weights is None:
-            _warn(
+            warn(
                 "Means of the training rows are weighted by sample_weight, those of the pool are "
                 "not. Pass Pool(X_pool, sensitive_features, sample_weight=...), ones if that is "
                 "meant."
             )
+        _warn_of_far_pool(problem.task)
     for where, rows, functionals in constrained:
         _warn_of_strata(functionals, where)
         _warn_of_small_groups(rows, problem.task.Y, min_group_size, where)
@@ -52,21 +54,22 @@ def warn_of_result(problem: Problem, solution: Solution, gaps: FloatArray) -> No
     share = float((np.abs(gaps) / spread).max(initial=0.0))
     parts = (problem.task.functionals, problem.task.pool)
     if share > 1e-6 and any(part.targets.any() for part in parts):
-        _warn(
+        warn(
             f"Not all {sum(map(len, parts))} conditions can be met by functions of this space: the "
             f"fit comes as close as it can in least squares, and a gap of {share:.2g} standard "
             "deviations of y is left. Use fewer groups, more features or another kernel."
         )
     elif share > 1e-10:
-        _warn(
+        warn(
             f"A gap of {share:.1g} standard deviations of y is left where there should be none: "
-            "alpha is so small beside the kernel values that rounding shows. Raise alpha, or scale "
-            "the features."
+            "rounding shows. Raise alpha if it is small beside the kernel values, scale features "
+            "or y that are large beside their spread, and leave out a pool that repeats the "
+            "training rows."
         )
     moved = np.abs(solution.fair.pool - solution.free.pool).max(axis=0, initial=0.0)
     usual = np.maximum(np.abs(fair - free).max(axis=0), Y.std(axis=0))
     if np.any(moved > _FAR * usual):
-        _warn(
+        warn(
             f"Parity on the pool moves the prediction of some of its rows by {moved.max():.3g}, "
             f"where it moves training rows by {np.abs(fair - free).max():.3g} at most: these rows "
             "are unlike the training rows, and little keeps the fit from using them to meet the "
@@ -76,7 +79,7 @@ def warn_of_result(problem: Problem, solution: Solution, gaps: FloatArray) -> No
     if np.any(np.abs(fair).max(axis=0) < 1e-8 * np.abs(free).max(axis=0)):
         control = ", ".join(problem.rows.reading.control)
         same = f"a constant in each stratum of {control}" if control else "a constant"
-        _warn(
+        warn(
             f"Nothing but {same} meets all {sum(map(len, parts))} conditions "
             f"({sum(len(part.labels) for part in parts)} groups or sensitive features): the model "
             f"at parity predicts the same for everybody{' of a stratum' if control else ''}. Use "
@@ -85,11 +88,28 @@ def warn_of_result(problem: Problem, solution: Solution, gaps: FloatArray) -> No
         )
 
 
+def _warn_of_far_pool(task: Task) -> None:
+    """A pool that was not transformed like the training rows looks like one far away."""
+    if task.points is None or sparse.issparse(task.X) or sparse.issparse(task.points):
+        return
+    if task.points.shape[1] != task.X.shape[1]:  # kernel values
+        return
+    here, there, spread = task.X.mean(axis=0), task.points.mean(axis=0), task.X.std(axis=0)
+    away = np.abs(there - here) / np.where(spread > 0, spread, np.inf)
+    if away.max() > _AWAY:
+        j = int(away.argmax())
+        warn(
+            f"The pool is far from the training rows: column {j} has the mean {there[j]:.3g} there "
+            f"and {here[j]:.3g} ± {spread[j]:.3g} here. If the training rows went through other "
+            "steps, such as a scaler in a pipeline, the pool has to go through them as well."
+        )
+
+
 def _warn_of_strata(functionals: Functionals, where: str) -> None:
     strata = functionals.unconstrained
     if strata:
-        _warn(
-            f"In {len(strata)} strata{where} one group occurs only, so that nothing is equalised "
+        warn(
+            f"In {len(strata)} strata{where} only one group occurs, so that nothing is equalised "
             f"there: {_list([f'{name} ({_rows(n)})' for name, n in strata])}. Use coarser strata "
             "if these people shall count."
         )
@@ -102,7 +122,7 @@ def _warn_of_small_groups(rows: Rows, Y: FloatArray, least: int, where: str) -> 
         if count < least
     ]
     if small:
-        _warn(
+        warn(
             f"{len(small)} group{'s'[: len(small) > 1]}{where} of fewer than {least} rows: "
             f"{_list(small)}. Parity moves the mean of so few people like any other, although it "
             "is known to no more than this standard error. Merge groups, or accept them with a "
@@ -123,8 +143,8 @@ def _group_sizes(rows: Rows, Y: FloatArray) -> Iterator[tuple[str, int, float]]:
     sums = group_sums(rows.codes, np.stack(columns, axis=1), len(rows.cells))
     overall = float(Y.std(axis=0).max())
     for stratum, cells in rows.strata:
-        for names, codes in rows.groupings:
-            inside = codes[cells]
+        for grouping in rows.groupings:
+            names, inside = grouping.names, grouping.codes[cells]
             totals = group_sums(inside, sums[cells], len(names))
             present = np.unique(inside[inside >= 0])
             for group in present if len(present) > 1 else []:
@@ -150,7 +170,3 @@ def _rows(count: int) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.3g}"
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, ParityWarning, stacklevel=6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -22,7 +23,9 @@ _ADVICE = (
 )
 
 
-def solve(task: Task, *, kernel: BoundKernel, is_linear: bool, solver: str) -> Solution:
+def solve(
+    task: Task, *, kernel: Callable[[], BoundKernel], is_linear: bool, solver: str
+) -> Solution:
     """Solve with the named solver, or with the one that suits the problem.
 
     Linear functions of fewer columns than rows, or without a penalty, are solved for their
@@ -33,8 +36,8 @@ def solve(task: Task, *, kernel: BoundKernel, is_linear: bool, solver: str) -> S
     ----------
     task : Task
         What to minimise, subject to what.
-    kernel : BoundKernel
-        The kernel, bound to the training rows followed by the pool.
+    kernel : callable
+        Gives the kernel, bound to the training rows followed by the pool, if it is needed.
     is_linear : bool
         Whether the kernel is the inner product of whole rows.
     solver : {"auto", "dense", "primal", "spectral"}
@@ -53,7 +56,7 @@ def solve(task: Task, *, kernel: BoundKernel, is_linear: bool, solver: str) -> S
         name, bytes_, pieces = "primal", 8 * d * d, solve_each(task, solve_primal)
         reason = f"linear functions of {d} columns on {n} rows"
     else:
-        name, reason, pieces = _kernel(task, kernel, solver)
+        name, reason, pieces = _kernel(task, kernel(), solver)
         bytes_ = 8 * n * n
     if solver != "auto":
         reason = "asked for"

@@ -9,7 +9,7 @@ They are of two kinds:
   and a few right-hand sides give the free and the constrained solution;
 * of all others, such as those on a pool. The functions on which these vanish have the kernel
   ``κ(x, x') − Σ_j r_j(x) r_j(x')``, and on them the problem is of the first kind. The free solution
-  follows from the same factorisation by the Woodbury identity, which adds and never subtracts.
+  follows from the same factorisation by the Woodbury identity.
 
 With weights u, ``A⁻¹ = S (S K S + λI)⁻¹ S`` for ``S = diag(√u)``, so that rows of weight zero do
 no harm. An unpenalised intercept is the same problem with the centred kernel and centred y.
@@ -98,7 +98,7 @@ class Dual:
         whole, others = None, slice(representers.n_dual, None)
         if len(representers.signs[others]):
             whole = K.eigen() if spectral else None
-            values = representers.values[:, others]
+            values = representers.functions.values[:, others]
             if task.root is not None:
                 values = task.root[:, None] * values
             K = K.deflate(values, representers.signs[others])
@@ -121,16 +121,16 @@ class Dual:
             The same of the matrix before it was deflated; without it, the Woodbury identity.
         """
         r, m = self.representers, task.Y.shape[1]
-        held = r.held[len(task.functionals) :]
+        values, on_rows, on_pool = r.functions.values, r.functions.on_rows, r.functions.on_pool
         rows, others = slice(0, r.n_dual), slice(r.n_dual, None)
         root = np.ones((len(self.K), 1)) if task.root is None else task.root[:, None]
         target = r.inner_products(task.targets)
         signs = r.signs[others, None]
 
         centre = task.shares @ task.Y if task.fit_intercept else np.zeros(m)
-        y, V = root * (task.Y - centre), root * r.values[:, others]
+        y, V = root * (task.Y - centre), root * values[:, others]
         # B is zero where the weight is
-        B = r.on_rows[:, rows] / np.where(root > 0, root, 1.0)
+        B = on_rows[:, rows] / np.where(root > 0, root, 1.0)
         z, Z_B, Z_V = np.split(factor.solve(np.hstack([y, B, V])), [m, m + r.n_dual], axis=1)
         if whole is not None:
             free = whole.solve(y)
@@ -138,25 +138,27 @@ class Dual:
             free = z - Z_V @ np.linalg.solve(np.diag(r.signs[others]) + V.T @ Z_V, V.T @ z)
 
         fair, Z_B = root * (z - Z_V @ (signs * target[others])), root * Z_B
-        seen = r.values[:, rows].T
+        seen = values[:, rows].T
         reduced = np.linalg.lstsq(seen @ Z_B, seen @ fair - target[rows], rcond=None)[0]
         fair -= Z_B @ reduced
-        share = signs * (target[others] - r.values[:, others].T @ fair)
-        fair += r.on_rows[:, others] @ share
-        on_pool = r.on_pool[:, others] @ share
-        for _ in range(2):  # take off what rounding left, and then what it left of that
-            left = r.signs[:, None] * (r.values.T @ fair + held.T @ on_pool - target)
-            fair -= r.on_rows @ left
-            on_pool -= r.on_pool @ left
-        multipliers = r.basis @ np.vstack([reduced, -alpha * share])
+        share = signs * (target[others] - values[:, others].T @ fair)
+        fair += on_rows[:, others] @ share
+        extra = on_pool[:, others] @ share
+        held = r.held[len(task.functionals) :].T
+        for _ in range(4):  # take off what rounding left, and then what it left of that
+            left = r.signs[:, None] * (values.T @ fair + held @ extra - target)
+            fair -= on_rows @ left
+            extra -= on_pool @ left
+        multipliers = r.functions.basis @ np.vstack([reduced, -alpha * share])
 
         coef = np.hstack([fair, root * free])
-        on_pool = np.hstack([on_pool, np.zeros((len(task.pool), m))])
+        extra = np.hstack([extra, np.zeros((len(task.pool), m))])
         intercept = np.tile(centre, 2)
         if self.row_means is not None:
-            coef -= coef.mean(axis=0)  # 1ᵀc = 0 holds already up to rounding
-            intercept -= self.row_means @ coef + self.pool.means @ on_pool
-        return *self._fits(task, alpha, coef, on_pool, intercept), multipliers
+            # 1ᵀc = 0 holds already up to rounding; this direction does not change the function
+            coef -= np.outer(task.shares, coef.sum(axis=0))
+            intercept -= self.row_means @ coef + self.pool.means @ extra
+        return *self._fits(task, alpha, coef, extra, intercept), multipliers
 
     def _fits(
         self,
@@ -192,7 +194,8 @@ class Dual:
         n = len(self.K)
         if self.row_means is None and task.root is None:
             others = slice(self.representers.n_dual, None)
-            V, signs = self.representers.values[:, others], self.representers.signs[others, None]
+            V = self.representers.functions.values[:, others]
+            signs = self.representers.signs[others, None]
             return (
                 self.K.times(coef[:n]) + V @ (signs * (V.T @ coef[:n])) + self.pool.values @ on_pool
             )

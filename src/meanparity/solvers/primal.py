@@ -15,12 +15,14 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, onenormest
 
 from meanparity._typing import Features, FloatArray
+from meanparity.constraints import Functionals
 from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.linalg import SymmetricFactor, SymmetricMatrix, require_memory, row_blocks
 from meanparity.solvers.solution import Fit, Pieces
-from meanparity.solvers.task import FAINT, Task
+from meanparity.solvers.task import SAME, Task
 
 _CONDITION = 1e6  # condition of G from which on the normal equations lose too many digits
+_FAINT = 1e-8  # directions of less than this share of the largest are not given a value
 _ADVICE = "Use fewer columns, or ParityKernelRidge, whose cost grows with the rows instead."
 
 
@@ -43,16 +45,7 @@ def solve_primal(task: Task, alpha: float) -> Pieces:
         3 * 8 * d * min(d, task.X.shape[0]), what=f"Solving for {d:,} columns", advice=_ADVICE
     )
     rows = _CentredRows.of(task)
-    M, size = rows.functional_moments(task)
-    if not np.isfinite(size):
-        raise ValueError("The squares of X are infinite. Scale the features.")
-    left, sizes, right = np.linalg.svd(M, full_matrices=False)
-    keep = sizes > 10 * np.finfo(float).eps * size
-    Q = left[:, keep]  # directions of θ that the functionals see
-    W = right[keep].T / sizes[keep]
-    bright = sizes[keep] > FAINT * sizes.max(initial=0.0)
-    target = np.where(bright[:, None], W.T @ task.targets, 0.0)
-
+    Q, W, target = _directions(rows, task)
     pair = _normal(rows, Q, target, alpha) if alpha > 0 else None
     fair, free = pair if pair is not None else _orthogonal(rows, Q, target, alpha)
     fair -= Q @ (Q.T @ fair - target)
@@ -72,6 +65,52 @@ def solve_primal(task: Task, alpha: float) -> Pieces:
         values = fitted[:, part], objective, pool[:, part]
         fits.append(Fit(theta[:, part], intercept[part], *values))
     return fits[0], fits[1], multipliers
+
+
+def _directions(rows: _CentredRows, task: Task) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Directions of θ that the functionals see, and what θ has to be along them.
+
+    Returns
+    -------
+    Q : (d, r) array
+        Orthonormal directions: the functionals are ``Mᵀθ``, and M is ``Q Qᵀ M``.
+    W : (q, r) array
+        The pseudo-inverse of ``Qᵀ M``.
+    target : (r, m) array
+        ``Qᵀθ``. Targets that cannot all be met are met with least squared distance.
+    """
+    (M, norms), (M_pool, pool_norms) = (
+        rows.functional_moments(points, functionals)
+        for points, functionals in ((task.X, task.functionals), (task.points, task.pool))
+    )
+    size = np.hypot(norms, pool_norms)
+    if not np.isfinite(size).all():
+        raise ValueError("The squares of X are infinite. Scale the features.")
+    whole = np.hstack([M, M_pool])
+    if task.targets.any():
+        # in units in which all columns are alike, so that none drowns another
+        units = np.where(size > 0, size, 1.0)[:, None]
+        left, sizes, right = np.linalg.svd(whole / units, full_matrices=False)
+        keep = sizes > _FAINT * sizes.max(initial=0.0)
+        Q = np.linalg.qr(units * left[:, keep])[0]
+        found = (left[:, keep] / units) @ ((right[keep] @ task.targets) / sizes[keep, None])
+        target = Q.T @ found
+    else:
+        eps = 10 * np.finfo(float).eps
+        Q = _span(M, eps * np.linalg.norm(norms))
+        more = _span(M_pool, eps * np.linalg.norm(pool_norms))
+        for _ in range(2):
+            more = more - Q @ (Q.T @ more)
+        Q = np.asarray(np.linalg.qr(np.hstack([Q, _span(more, SAME)]))[0])
+        target = np.zeros((Q.shape[1], task.Y.shape[1]))
+    return Q, np.asarray(np.linalg.pinv(Q.T @ whole), dtype=float), target
+
+
+def _span(M: FloatArray, cut: float) -> FloatArray:
+    """An orthonormal basis of the columns of M, but for singular values up to `cut`."""
+    left, sizes, _ = np.linalg.svd(M, full_matrices=False)
+    basis: FloatArray = left[:, sizes > cut]
+    return basis
 
 
 def _normal(
@@ -158,18 +197,20 @@ class _CentredRows:
                 X, Y = self.root[block, None] * X, self.root[block, None] * Y
             yield X, Y
 
-    def functional_moments(self, task: Task) -> tuple[FloatArray, float]:
-        """``XᵀC``, (d, q), on the training rows and then on the pool, and what could cancel."""
-        parts, square = [], 0.0
-        for points, functionals in ((self.X, task.functionals), (task.points, task.pool)):
-            sums = np.zeros((len(functionals.table), self.X.shape[1]))
-            for block in self._blocks(functionals.n_rows if len(functionals) else 0):
-                assert points is not None
-                X = self._centred(points[block])
-                sums += functionals.sums(X, block)
-                square += float(np.vdot(X, X))
-            parts.append(sums.T @ functionals.table)
-        return np.hstack(parts), float(np.sqrt(square))
+    def functional_moments(
+        self, points: Features | None, functionals: Functionals
+    ) -> tuple[FloatArray, FloatArray]:
+        """``XᵀC``, (d, q), of functionals on points, and norms of the columns of ``√w X``, (d,)."""
+        M, squares = np.zeros((self.X.shape[1], len(functionals))), np.zeros(self.X.shape[1])
+        for block in self._blocks(functionals.n_rows if len(functionals) else 0):
+            assert points is not None
+            X = self._centred(points[block])
+            M += functionals.moments(X, block)
+            weights = np.ones(len(X))
+            if functionals.weights is not None:
+                weights = functionals.weights[block]
+            squares += weights @ X**2
+        return M, np.sqrt(squares)
 
     def moments(self, values: FloatArray) -> FloatArray:
         """``Xᵀ u values``, (d, m), of centred rows."""

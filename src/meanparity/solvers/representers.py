@@ -9,9 +9,10 @@ import numpy as np
 from meanparity._typing import FloatArray
 from meanparity.kernels import BoundKernel
 from meanparity.linalg import SymmetricMatrix, multiply, row_blocks, symmetric_basis
-from meanparity.solvers.task import FAINT, Task
+from meanparity.solvers.task import SAME, Task
 
 _NUMBERS = 2**22  # kernel values of the pool held at a time (32 MiB)
+_FAINT = 1e-6  # representers of less than this share of the largest norm are not given a value
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +59,8 @@ class PoolMoments:
 
 
 @dataclass(frozen=True, eq=False)
-class Representers:
-    """r functions, orthonormal up to signs, that span the representers of all q functionals.
+class Functions:
+    """r functions of the space, which are combinations of representers of functionals.
 
     Parameters
     ----------
@@ -69,21 +70,60 @@ class Representers:
         Coefficients on the representers of the pool's functionals.
     values : (n, r) array
         Values on the training rows.
+    basis : (q, r) array
+        Take values of the functionals to inner products with these functions.
+    """
+
+    on_rows: FloatArray
+    on_pool: FloatArray
+    values: FloatArray
+    basis: FloatArray
+
+    def __len__(self) -> int:
+        return int(self.basis.shape[1])
+
+    def times(self, W: FloatArray) -> Functions:
+        """Combinations of the functions, by the columns of W, (r, s)."""
+        return Functions(self.on_rows @ W, self.on_pool @ W, self.values @ W, self.basis @ W)
+
+    def less(self, other: Functions) -> Functions:
+        """The functions less others, one by one."""
+        return Functions(
+            self.on_rows - other.on_rows,
+            self.on_pool - other.on_pool,
+            self.values - other.values,
+            self.basis - other.basis,
+        )
+
+    def beside(self, other: Functions) -> Functions:
+        """These functions and others."""
+        pairs = (
+            (self.on_rows, other.on_rows),
+            (self.on_pool, other.on_pool),
+            (self.values, other.values),
+            (self.basis, other.basis),
+        )
+        return Functions(*(np.hstack(pair) for pair in pairs))
+
+
+@dataclass(frozen=True, eq=False)
+class Representers:
+    """Functions, orthonormal up to signs, that span the representers of all q functionals.
+
+    Parameters
+    ----------
+    functions : Functions
+        The r functions.
     held : (q, r) array
         Values of the functionals, of the training rows and then of the pool.
-    basis : (q, r) array
-        Takes values of the functionals to inner products with these functions.
     signs : (r,) array
         ``⟨r_j, r_j⟩``: 1, or −1 for an indefinite kernel.
     n_dual : int
         How many of them, the first ones, live on training rows that count in the loss.
     """
 
-    on_rows: FloatArray
-    on_pool: FloatArray
-    values: FloatArray
+    functions: Functions
     held: FloatArray
-    basis: FloatArray
     signs: FloatArray
     n_dual: int
 
@@ -92,55 +132,51 @@ class Representers:
         """Orthonormalise the training rows' representers, and then the others against them.
 
         A functional on training rows some of which have weight zero in the loss counts with the
-        others.
+        others. What is left of another by less than `SAME` of its norm is the same condition.
         """
         q_rows, q_pool = len(task.functionals), len(task.pool)
         C = task.functionals.dense()
         KC = K.times(C) if q_rows else C
-        E = C.T @ KC
-        eps = np.finfo(float).eps
+        gram, cross = C.T @ KC, C.T @ pool.values
         size = float(np.max(np.sqrt(np.abs(K.diagonal)) @ np.abs(C), initial=0.0) ** 2)
-
-        if task.weights is not None and task.functionals.touches(task.weights == 0):
-            W, signs = np.zeros((q_rows, 0)), np.zeros(0)
-            on_rows = np.hstack([C, np.zeros((len(C), q_pool))])
-            on_pool = np.hstack([np.zeros((q_pool, q_rows)), np.eye(q_pool)])
-            values = np.hstack([KC, pool.values])
-            cross = C.T @ pool.values
-            gram = np.block([[E, cross], [cross.T, pool.gram]])
-            own = np.eye(q_rows + q_pool)
-        else:
-            W, signs = symmetric_basis(E, eps * size)
-            on_rows, on_pool = np.zeros((len(C), q_pool)), np.eye(q_pool)
-            values, gram = pool.values, pool.gram
-            own = np.vstack([np.zeros((q_rows, q_pool)), np.eye(q_pool)])
-
-        B, KB = C @ W, KC @ W
-        first = np.vstack([W, np.zeros((q_pool, W.shape[1]))])
-        seen = signs[:, None] * (B.T @ values)  # what the first ones have of the others
-        rest = gram - (seen.T * signs) @ seen
-        W, more = symmetric_basis(rest, eps * max(size, pool.size))
-        on_rows, values = (on_rows - B @ seen) @ W, (values - KB @ seen) @ W
-        own, on_pool = (own - first @ seen) @ W, on_pool @ W
-        on_rows = np.hstack([B, on_rows])
-        on_pool = np.hstack([np.zeros((q_pool, B.shape[1])), on_pool])
-        values = np.hstack([KB, values])
-        held = np.vstack([C.T @ values, pool.values.T @ on_rows + pool.gram @ on_pool])
-        return cls(
-            on_rows,
-            on_pool,
-            values,
-            held,
-            np.hstack([first, own]),
-            np.concatenate([signs, more]),
-            B.shape[1],
+        unit = np.eye(q_rows + q_pool)
+        first = Functions(C, np.zeros((q_pool, q_rows)), KC, unit[:, :q_rows])
+        others = Functions(
+            np.zeros((len(C), q_pool)), np.eye(q_pool), pool.values, unit[:, q_rows:]
         )
+        if task.weights is not None and task.functionals.touches(task.weights == 0):
+            others, first = first.beside(others), first.times(np.zeros((q_rows, 0)))
+            W, more = _basis(
+                task, np.block([[gram, cross], [cross.T, pool.gram]]), size + pool.size
+            )
+            signs = np.zeros(0)
+        else:
+            W, signs = _basis(task, gram, size)
+            first = first.times(W)
+            W, more = _basis(task, pool.gram, pool.size)
+        others = others.times(W)
+        seen = signs[:, None] * (first.on_rows.T @ others.values)
+        W, more = symmetric_basis(np.diag(more) - (seen.T * signs) @ seen, SAME**2)
+        functions = first.beside(others.less(first.times(seen)).times(W))
+        on_pool = pool.values.T @ functions.on_rows + pool.gram @ functions.on_pool
+        held = np.vstack([C.T @ functions.values, on_pool])
+        return cls(functions, held, np.concatenate([signs, more]), len(first))
 
     def inner_products(self, targets: FloatArray) -> FloatArray:
         """What the inner products have to be for the functionals to meet targets, (q, m): (r, m).
 
-        Where no function of the space meets them all, those of least squared distance are met. A
-        functional that the space hardly sees can be made zero, but not be given a value.
+        Where no function of the space meets them all, those of least squared distance are met.
         """
-        found = np.linalg.lstsq(self.held, targets, rcond=FAINT)[0]
+        found = np.linalg.lstsq(self.held, targets, rcond=None)[0]
         return np.asarray(self.signs[:, None] * found)
+
+
+def _basis(task: Task, gram: FloatArray, size: float) -> tuple[FloatArray, FloatArray]:
+    """Orthonormal combinations of functions with this Gram matrix, and the signs of their norms.
+
+    Functionals that the space hardly sees can be made zero, but not be given a value.
+    """
+    cut = float(np.finfo(float).eps) * size
+    if task.targets.any():
+        cut = max(cut, _FAINT**2 * float(np.abs(gram).max(initial=0.0)))
+    return symmetric_basis(gram, cut)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
-from meanparity.exceptions import ParityWarning
+from meanparity.exceptions import warn
 from meanparity.linalg import Eigen
 from meanparity.solvers.dual import Dual
 from meanparity.solvers.solution import Pieces
@@ -26,13 +25,13 @@ def solve_spectral(dual: Dual, eigen: Eigen, task: Task, alpha: float) -> Pieces
     factor = eigen.shifted(alpha)
     low, high = factor.values.min(), np.abs(factor.values).max()
     if low < -1e-8 * high:
-        _warn(
+        warn(
             f"The kernel matrix is indefinite: K + alpha·I has an eigenvalue of {low:.3g}. Parity "
             "holds, but the solution is a stationary point and no minimum, and may be far off. "
             "Raise alpha, or choose another kernel."
         )
     elif 0 < alpha < factor.cut * high:
-        _warn(
+        warn(
             f"alpha={alpha:g} is nothing beside kernel values whose largest eigenvalue is "
             f"{high:.3g}: rounding decides the solution. Raise alpha, or scale the features."
         )
@@ -41,7 +40,3 @@ def solve_spectral(dual: Dual, eigen: Eigen, task: Task, alpha: float) -> Pieces
         factor = replace(factor, cut=_UNPENALISED_CUT)
         whole = None if whole is None else replace(whole, cut=_UNPENALISED_CUT)
     return dual.solve(task, alpha, factor, whole)
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, ParityWarning, stacklevel=2)

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from meanparity._typing import Features, FloatArray
 from meanparity.constraints import Functionals
 
-FAINT = 1e-5  # a functional of less than this share of the largest cannot be given a value
+# of a functional on the pool, what is less than this share beside those on the training rows is
+# the same condition: to hold both apart would let rounding of the features decide the fit
+SAME = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
