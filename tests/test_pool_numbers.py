@@ -23,9 +23,23 @@ def test_parity_is_exact_on_train_and_pool(dataset, setting, paper_data):
     assert numbers["train: smd test"].mean() > 1e-3, "which the training rows alone do not give"
 
 
+UNLUCKY = pytest.mark.xfail(
+    strict=True, reason="4.5% and 5.8% on the paper's ten splits, and 1.4% on 40 of the same kind"
+)
+
+
+@pytest.mark.parametrize("setting", ["linear, α = 1", "RBF, α = 1"])
+@pytest.mark.parametrize(
+    "dataset",
+    ["adult", "law_school", pytest.param("communities_crime", marks=UNLUCKY)],
+)
+def test_on_the_papers_splits_it_costs_two_per_cent_at_most(dataset, setting, paper_data):
+    assert increase(trials(paper_data, dataset, setting, MANY)[:PAPER]) <= 0.02
+
+
 @pytest.mark.parametrize("dataset", NAMES)
 @pytest.mark.parametrize("setting", ["linear, α = 1", "RBF, α = 1"])
-def test_with_a_penalty_it_costs_two_per_cent_at_most(dataset, setting, paper_data):
+def test_on_many_splits_it_costs_two_per_cent_at_most(dataset, setting, paper_data):
     assert increase(trials(paper_data, dataset, setting, MANY)) <= 0.02
 
 

@@ -120,7 +120,8 @@ def test_a_pool_that_nearly_repeats_the_training_rows(exponent, data):
     tolerance = max(1e-9, 1e-14 / apart**2) if apart > 1e-6 else 1e-8
     assert np.allclose(primal.coef_, dense.coef_, rtol=0, atol=tolerance)
     for model in (primal, dense):
-        assert gap(model.predict(X), s) <= 1e-9 * y.std()
+        # coefficients grow like one over the distance, and rounding with them
+        assert gap(model.predict(X), s) <= max(1e-10, 1e-14 / max(apart, 1e-6)) * y.std()
         assert gap(model.predict(Z), s) <= (1e-9 if apart > 3e-6 else 1e-5) * y.std()
     if apart < 1e-7:
         alone = ParityRidge().fit(X, y, sensitive_features=s)

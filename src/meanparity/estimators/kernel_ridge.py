@@ -62,7 +62,7 @@ class ParityKernelRidge(ParityRegressor):
         more than 20 values, and warns; [] makes every value a group.
     missing : {"error", "group", "ignore"}, default="error"
         What a missing sensitive or control value is: an error, a group of its own, or a row that
-        counts in the loss and not in the constraint.
+        counts in the loss and not in the comparisons that need the value.
     min_group_size : int, default=10
         Groups of fewer rows give a warning with their sizes and standard errors; none are merged.
     weight_scope : {"both", "loss", "constraint"}, default="both"
@@ -112,7 +112,7 @@ class ParityKernelRidge(ParityRegressor):
     continuous_ : tuple of str
         The sensitive columns that were read as numbers.
     unconstrained_strata_ : dict
-        Strata of the control features in which one group occurs only, and their numbers of rows.
+        Strata of the control features in which only one group occurs, and their numbers of rows.
     implies_mean_parity_ : bool
         Whether the constraint makes the means of all groups equal.
     solver_, solver_info_ : str, Info
