@@ -193,10 +193,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
         )
     with np.errstate(over="ignore"):
         total = weights.sum()
-    if not 0 < total < np.inf:
+    if not 1e-290 < total < np.inf:
         raise ValueError(
             f"The weights in sample_weight sum to {total:g}: all are zero, or some too "
-            "large. Pass weights of which at least one is positive."
+            "small or too large for floating point. Pass weights of which at least one is positive."
         )
     return weights
 

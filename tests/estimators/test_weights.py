@@ -148,6 +148,7 @@ def test_a_group_without_weight_is_not_there(data):
         ([np.nan] + [1.0] * 79, "NaN"),
         (["heavy"] * 80, "convert"),
         ([1e308] * 80, "too large"),
+        ([1e-310] * 80, "too small"),
     ],
     ids=str,
 )

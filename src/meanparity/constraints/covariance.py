@@ -42,7 +42,8 @@ class CovarianceParity(Constraint):
     -----
     Numbers and booleans are used as they are; text and categories become one indicator for each
     value, so that no order is made up. With the linear kernel and several columns of text, the
-    groups of each column have equal means, but not the combinations of columns.
+    groups of each column have equal means, but not the combinations of columns. The kernel looks at
+    all sensitive columns together, so with ``missing="ignore"`` a row counts if all are known.
 
     Examples
     --------
