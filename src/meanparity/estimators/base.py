@@ -71,13 +71,12 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         task, rows = problem.task, problem.rows
         comparison = Comparison(rows.reading, problem.constraint, self.weight_scope)
         ends = solution.fair, solution.free
-        fitted = [fit.fitted for fit in ends]
         gaps = _gaps(ends, *problem.measured)
         left = _gaps(ends, task.functionals, task.pool)[0]
         self.tradeoff_ = Tradeoff(
             solution,
             TableFunctions(problem.table, functions),
-            CurveSums.of(task.Y, fitted[0], fitted[1], comparison, rows, task.shares),
+            CurveSums.of(task.Y, ends[0].fitted, ends[1].fitted, comparison, rows, task.shares),
             gaps,
             comparison,
             problem.single_output,
@@ -88,26 +87,7 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         self.parity_residual_ = float(np.abs((1 - unfairness) * left).max(initial=0.0))
         warn_of_result(problem, solution, (1 - unfairness) * left)
 
-        self.groups_ = rows.groups
-        values = (1 - unfairness) * fitted[0] + unfairness * fitted[1]
-        self.group_means_ = _group_means(rows, values, problem.single_output)
-        self.pool_group_means_ = None
-        if problem.pool is not None:
-            values = (1 - unfairness) * ends[0].pool + unfairness * ends[1].pool
-            self.pool_group_means_ = _group_means(problem.pool, values, problem.single_output)
-        self.implies_mean_parity_ = all(
-            part.implies_mean_parity for part in (task.functionals, task.pool) if len(part)
-        )
-        self.continuous_ = rows.reading.continuous
-        self.n_conditions_ = len(task.functionals) + len(task.pool)
-        here, there = (part.labels for part in problem.measured)
-        gaps = (1 - unfairness) * gaps[0] + unfairness * gaps[1]
-        gaps = gaps[:, 0] if problem.single_output else gaps
-        self.gaps_ = dict(zip(here, gaps[: len(here)].tolist(), strict=True))
-        self.pool_gaps_ = dict(zip(there, gaps[len(here) :].tolist(), strict=True))
-        self.unconstrained_strata_ = dict(task.functionals.unconstrained) | {
-            f"{name} (pool)": count for name, count in task.pool.unconstrained
-        }
+        self._describe(problem, solution, gaps)
         self.solver_ = solution.info.solver
         self.solver_info_ = solution.info
         self._function = self.tradeoff_.at(unfairness)
@@ -116,6 +96,30 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         if problem.table.names is None and hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # kernel values with training rows and pool have no names
         return problem
+
+    def _describe(self, problem: Problem, solution: Solution, gaps: FloatArray) -> None:
+        """Store what the constraint was about and what is left of its gaps, (2, r, m)."""
+        task, rows, single = problem.task, problem.rows, problem.single_output
+        fair, free, u = solution.fair, solution.free, self.unfairness_
+        self.groups_ = rows.groups
+        self.group_means_ = _group_means(rows, (1 - u) * fair.fitted + u * free.fitted, single)
+        self.pool_group_means_ = None
+        if problem.pool is not None:
+            values = (1 - u) * fair.pool + u * free.pool
+            self.pool_group_means_ = _group_means(problem.pool, values, single)
+        self.implies_mean_parity_ = all(
+            part.implies_mean_parity for part in (task.functionals, task.pool) if len(part)
+        )
+        self.continuous_ = rows.reading.continuous
+        self.n_conditions_ = len(task.functionals) + len(task.pool)
+        here, there = (part.labels for part in problem.measured)
+        left = (1 - u) * gaps[0] + u * gaps[1]
+        left = left[:, 0] if single else left
+        self.gaps_ = dict(zip(here, left[: len(here)].tolist(), strict=True))
+        self.pool_gaps_ = dict(zip(there, left[len(here) :].tolist(), strict=True))
+        self.unconstrained_strata_ = dict(task.functionals.unconstrained) | {
+            f"{name} (pool)": count for name, count in task.pool.unconstrained
+        }
 
     def predict(self, X: Any) -> FloatArray:
         """Predictions for the rows of X.

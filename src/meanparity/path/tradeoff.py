@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.utils import check_array
 
 from meanparity._typing import FloatArray
-from meanparity.constraints import Constraint, MeanParity
-from meanparity.rows import Reading, Rows
+from meanparity.path.curve import (
+    Comparison,
+    CurveSums,
+    TradeoffCurve,
+    check_ends,
+    check_positions,
+    check_unfairness,
+)
 from meanparity.solvers import Solution
 from meanparity.sources import check_weights
-
-PAPER_POSITIONS = np.arange(51) / 50  # the paper's α = 0, 1/50, ..., 1
 
 
 class Basis(Protocol):
@@ -64,124 +67,6 @@ class FittedFunction:
         """Predictions for the rows of X: (n,), or (n, m) for several outputs."""
         values = self.basis.evaluate(X, self.coef) + self.intercept
         return values[:, 0] if self.single_output else values
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TradeoffCurve:
-    """Loss and gaps along the tradeoff, on stated rows.
-
-    Parameters
-    ----------
-    unfairness : (p,) array
-        Positions on the dial.
-    mse, r2 : (p,) arrays
-        Mean squared error and R² of the predictions, averaged over outputs.
-    smd, max_gap : (p,) arrays
-        Sum and maximum of the absolute gaps, the largest over outputs. For one set of groups these
-        are `mean_parity_gap` and `max_mean_gap`. With control features there is a gap for each
-        group in each stratum, with marginal parity one for each group of each column; of a
-        sensitive number a gap is the covariance with it in units of its standard deviation. For
-        residual parity they are gaps of the errors.
-    """
-
-    unfairness: FloatArray
-    mse: FloatArray
-    r2: FloatArray
-    smd: FloatArray
-    max_gap: FloatArray
-
-    def __repr__(self) -> str:
-        ends = (f"{name} {v[0]:.4g} to {v[-1]:.4g}" for name, v in vars(self).items())
-        return f"TradeoffCurve({len(self.unfairness)} points; {'; '.join(ends)})"
-
-    def to_pandas(self) -> Any:
-        """A pandas data frame with one row for each position."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("pandas is missing: pip install pandas") from error
-        return pd.DataFrame(vars(self))
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """How groups are told apart and what they are compared by, on any rows.
-
-    Parameters
-    ----------
-    reading : Reading
-        How columns are read.
-    constraint : Constraint
-        What has to be equal.
-    weight_scope : {"both", "loss", "constraint"}
-        What weights count in.
-    """
-
-    reading: Reading
-    constraint: Constraint
-    weight_scope: str = "both"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CurveSums:
-    """The few sums from which loss and gaps follow at every position of the dial.
-
-    The squared error is a quadratic in u and every gap is linear, so that p positions cost no
-    more passes over the rows than the two ends.
-
-    Parameters
-    ----------
-    products : (2, 2, m) array
-        Mean products of the errors of both ends.
-    variance : (m,) array
-        Variance of the targets.
-    gaps : (2, r, m) array
-        The gaps of both ends.
-    """
-
-    products: FloatArray
-    variance: FloatArray
-    gaps: FloatArray
-
-    @classmethod
-    def of(
-        cls,
-        y: FloatArray,
-        fair: FloatArray,
-        free: FloatArray,
-        comparison: Comparison,
-        rows: Rows,
-        shares: FloatArray | None = None,
-    ) -> CurveSums:
-        """The sums over n rows of targets and of the predictions of both ends, all (n, m).
-
-        `shares`, (n,), sum to one: how much each row counts in the loss.
-        """
-        shares = np.full(len(y), 1 / len(y)) if shares is None else shares
-        errors = np.stack([fair - y, free - y])
-        contrasts = comparison.constraint.contrasts(rows)
-        compared = (comparison.constraint.compared(values, y) for values in (fair, free))
-        return cls(
-            np.einsum("n,anm,bnm->abm", shares, errors, errors),
-            shares @ (y - shares @ y) ** 2,
-            np.stack([contrasts.gaps(values) for values in compared]),
-        )
-
-    def curve(self, unfairness: Any = None) -> TradeoffCurve:
-        """Loss and gaps at positions (p,), by default the paper's 0, 1/50, ..., 1."""
-        u = PAPER_POSITIONS if unfairness is None else _check_positions(unfairness)
-        weights = np.stack([1 - u, u])
-        mse = np.einsum("ap,bp,abm->pm", weights, weights, self.products)
-        varies = self.variance > 0
-        r2 = np.where(varies, 1 - mse / np.where(varies, self.variance, 1.0), np.nan)
-        gaps = np.abs(np.einsum("ap,akm->pkm", weights, self.gaps))
-        return TradeoffCurve(
-            unfairness=u,
-            mse=mse.mean(axis=1),
-            r2=r2.mean(axis=1),
-            smd=gaps.sum(axis=1).max(axis=1),
-            max_gap=gaps.max(axis=(1, 2), initial=0.0),
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -298,7 +183,7 @@ class Tradeoff:
         -------
         (p, n) array, or (p, n, m) for several outputs
         """
-        u = _check_positions(unfairness)
+        u = check_positions(unfairness)
         fair, free = self._ends(X)
         u = u.reshape(-1, *(1,) * fair.ndim)
         return (1 - u) * fair + u * free
@@ -340,7 +225,7 @@ class Tradeoff:
         """
         if sensitive_features is None:
             sensitive_features = self.basis.sensitive_features(X)
-        y, fair, free = _check_ends(y, *self._ends(X))
+        y, fair, free = check_ends(y, *self._ends(X))
         weights = None if sample_weight is None else check_weights(sample_weight, len(y))
         rows = self.comparison.reading.rows(
             sensitive_features,
@@ -392,29 +277,6 @@ class Tradeoff:
         return both[:, :m], both[:, m:]
 
 
-def curve_sums(y: Any, fair: Any, free: Any, sensitive_features: Any) -> CurveSums:
-    """The sums of a tradeoff curve from targets and two predictions of shape (n,) or (n, m)."""
-    y, fair, free = _check_ends(y, fair, free)
-    rows = Rows.of(sensitive_features, n_rows=len(y), continuous=[])
-    return CurveSums.of(y, fair, free, Comparison(rows.reading, MeanParity()), rows)
-
-
-def _check_ends(y: Any, fair: Any, free: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Targets and predictions of both ends, all (n, m)."""
-    y, fair, free = (
-        check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
-        for name, values in (("y", y), ("fair predictions", fair), ("free predictions", free))
-    )
-    shapes = y.shape, fair.shape, free.shape
-    y, fair, free = (values.reshape(len(values), -1) for values in (y, fair, free))
-    if not y.shape == fair.shape == free.shape:
-        raise ValueError(
-            f"y has shape {shapes[0]}, but the predictions have {shapes[1]} and {shapes[2]}. "
-            "Pass one target for each prediction."
-        )
-    return y, fair, free
-
-
 def _allowed(fair: FloatArray, free: FloatArray, limit: float) -> tuple[float, float]:
     """Where in [0, 1] ``Σ_j |(1 − u)·fair_j + u·free_j| ≤ limit``; gaps are (r,).
 
@@ -444,31 +306,4 @@ def _check_size(value: Any, name: str) -> float:
         number = float("nan")
     if isinstance(value, bool | np.bool_ | str) or not 0.0 <= number < np.inf:
         raise ValueError(f"{name}={value!r} is not a finite number of 0 or more. Pass one.")
-    return number
-
-
-def _check_positions(unfairness: Any) -> FloatArray:
-    positions = np.array([check_unfairness(value) for value in np.ravel(unfairness)])
-    if not len(positions):
-        raise ValueError("unfairness is empty. Pass at least one number between 0 and 1.")
-    return positions
-
-
-def check_unfairness(value: Any) -> float:
-    """A number between 0 and 1, or an error that says so.
-
-    Examples
-    --------
-    >>> check_unfairness(0.25)
-    0.25
-    """
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if isinstance(value, bool | np.bool_ | str) or not 0.0 <= number <= 1.0:
-        raise ValueError(
-            f"unfairness={value!r} is not a number between 0 and 1. "
-            "Pass 0 for parity, 1 for the unconstrained solution, or a number between."
-        )
     return number
