@@ -114,6 +114,11 @@ def test_missing_values_are_counted_and_located(column):
         Groups.from_columns(column)
 
 
+@pytest.mark.parametrize("kind", [pl.Series, lambda x: pd.Series(x, dtype="Int64"), list])
+def test_whole_numbers_stay_whole_beside_missing_ones(kind):
+    assert Groups.from_columns(kind([2, None, 1]), missing="group").names == ("1", "2", "missing")
+
+
 def test_one_missing_value_reads_well():
     with pytest.raises(ValueError, match=r"'sex' has 1 missing value \(row 1\)"):
         Groups.from_columns({"sex": ["a", None]})

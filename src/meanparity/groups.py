@@ -296,10 +296,11 @@ def _plain(values: Any, role: str) -> NDArray[Any]:
 
 def _from_series(series: nw.Series[Any]) -> NDArray[Any]:
     missing = series.is_null().to_numpy()
-    values = np.asarray(series.to_numpy())
-    if missing.any():
-        values = values.astype(object)
-        values[missing] = None
+    if not missing.any():
+        return np.asarray(series.to_numpy())
+    values = np.empty(len(missing), dtype=object)
+    values[:] = series.to_list()  # to_numpy would make floats of whole numbers
+    values[missing] = None
     return values
 
 

@@ -101,8 +101,10 @@ def test_hostile_pools(kernel, case, seed, alpha):
     gamma = 1 / size if kernel == "rbf" else 1 / np.mean(np.sum(case.X**2, axis=1))
     model = ParityKernelRidge(kernel=kernel, gamma=gamma, alpha=alpha * scale, fit_intercept=True)
     model.fit(case.X, case.y, sensitive_features=case.codes, pool=(Z, s))
-    for X, codes in ((case.X, case.codes), (Z, s)):
-        assert gap(model.predict(X), codes) <= 1e-9 * case.y.std()
+    for X, codes in ((case.X, case.codes), (Z, s)):  # exact, or the rounding that is reported
+        largest = max_mean_gap(None, model.predict(X), sensitive_features=codes)
+        assert largest <= max(2e-10 * case.y.std(), 3 * model.parity_residual_)
+    assert model.parity_residual_ <= 1e-7 * case.y.std()
 
 
 @pytest.mark.filterwarnings("ignore:A gap of")
@@ -126,6 +128,24 @@ def test_a_pool_that_nearly_repeats_the_training_rows(exponent, data):
     if apart < 1e-7:
         alone = ParityRidge().fit(X, y, sensitive_features=s)
         assert np.allclose(alone.coef_, primal.coef_, rtol=0, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Nothing but a constant", "ignore:A gap of")
+@pytest.mark.parametrize("size", [1.0, 100.0, 1e4])
+def test_columns_of_unlike_size_and_more_conditions_than_columns(size):
+    """Eight conditions on six columns leave a constant, also where inner products are rounded."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((180, 6)) * [size, 1, 1, 1, 1, 1]
+    y = X[:100, 0] / size + X[:100, 1] + rng.standard_normal(100)
+    s = rng.integers(0, 5, 180)
+    for model in (
+        ParityRidge(),
+        ParityRidge(solver="spectral"),
+        ParityKernelRidge(kernel=Kernel("linear", columns=range(6)), fit_intercept=True),
+    ):
+        model.fit(X[:100], y, sensitive_features=s[:100], pool=(X[100:], s[100:]))
+        assert np.ptp(model.predict(X)) <= 1e-12 * size**2 * 100 * y.std()
+        assert model.tradeoff_.objective(0.0) >= model.tradeoff_.objective(1.0)
 
 
 def test_a_rounded_copy_of_the_training_rows(data):

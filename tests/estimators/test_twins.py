@@ -297,3 +297,21 @@ def test_covariance_parity_is_mean_parity_under_assumption_1(data):
     gap = np.cov(s, poor.predict(X)[:, 0])[0, 1]
     assert abs(gap) <= 1e-12
     assert mean_parity_gap(None, poor.predict(X), sensitive_features=s).max() > 1e-3
+
+
+@pytest.mark.parametrize("pool", [False, True])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_attributes_say_what_predict_does(pool, outputs):
+    rng = np.random.default_rng(0)
+    X, s = rng.standard_normal((60, 4)) + 3, rng.choice(["a", "b"], 60)
+    y = X[:, 0] + rng.standard_normal(60) + 50
+    y = y if outputs == 1 else np.stack([y, -y], axis=1)
+    more = {"pool": (X[:30] + 0.1, s[:30])} if pool else {}
+    intercepts = []
+    for solver in ("primal", "dense", "spectral"):
+        model = ParityKernelRidge(kernel="linear", fit_intercept=True, solver=solver)
+        model.fit(X, y, sensitive_features=s, **more)
+        coef = model.coef_.T if solver == "primal" else model.X_fit_.T @ model.dual_coef_
+        assert np.allclose(X @ coef + model.intercept_, model.predict(X), atol=1e-9)
+        intercepts.append(model.intercept_)
+    assert np.allclose(intercepts, intercepts[0], atol=1e-8)

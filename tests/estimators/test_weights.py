@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
@@ -21,7 +21,10 @@ from meanparity.metrics import mean_parity_gap
 from tests.problems import cases
 
 # with more groups than columns there is a constant only, or a compromise: the same one
-pytestmark = pytest.mark.filterwarnings("ignore:Nothing but a constant", "ignore:Not all")
+# (faint conditions that have values leave a gap of some 1e-10, which is said)
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Nothing but a constant", "ignore:Not all", "ignore:A gap of"
+)
 MODELS = [
     ParityRidge(solver="primal"),
     ParityRidge(solver="primal", fit_intercept=False),
@@ -57,6 +60,8 @@ def test_whole_weights_are_repeated_rows(model, constraint, case, seed):
     rows = np.repeat(np.arange(len(case.y)), weights)
     weighted = model.fit(case.X, case.y, sensitive_features=case.codes, sample_weight=weights)
     ours, means = weighted.predict(case.X_new), weighted.group_means_
+    # equal rows in groups of unlike y: only absurd functions have equal mean errors there
+    assume(np.abs(ours).max() <= 10 * case.scale)
     ends = weighted.tradeoff_.objective(0.0), weighted.tradeoff_.objective(1.0)
     curve = weighted.tradeoff_.training_curve()
     repeated = model.fit(case.X[rows], case.y[rows], sensitive_features=case.codes[rows])
@@ -76,7 +81,7 @@ def test_whole_weights_are_repeated_rows(model, constraint, case, seed):
 @pytest.mark.parametrize("solver", ["primal", "dense", "spectral"])
 def test_without_the_constraint_it_is_scikit_learns_ridge(case, seed, fit_intercept, solver):
     weights = np.random.default_rng(seed).uniform(0, 3, len(case.y))
-    weights[0] = 0.0
+    weights[np.flatnonzero(case.codes == np.bincount(case.codes).argmax())[0]] = 0.0
     alpha = np.mean(np.sum(case.X**2, axis=1))
     shared = {"alpha": alpha, "fit_intercept": fit_intercept}
     ours = ParityRidge(unfairness=1.0, solver=solver, **shared)

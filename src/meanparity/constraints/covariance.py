@@ -44,6 +44,8 @@ class CovarianceParity(Constraint):
     value, so that no order is made up. With the linear kernel and several columns of text, the
     groups of each column have equal means, but not the combinations of columns. The kernel looks at
     all sensitive columns together, so with ``missing="ignore"`` a row counts if all are known.
+    Smooth kernels of a number, such as "rbf", have ever fainter features: those below rounding are
+    left out, and where that line is drawn can show in the predictions. Powers are clearer.
 
     Examples
     --------

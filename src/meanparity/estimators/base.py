@@ -83,6 +83,7 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         )
         if self.max_gap is not None:
             unfairness = self.tradeoff_.for_gap(self.max_gap).unfairness
+        _refuse_nonsense(problem, left)
         self.unfairness_ = unfairness
         self.parity_residual_ = float(np.abs((1 - unfairness) * left).max(initial=0.0))
         warn_of_result(problem, solution, (1 - unfairness) * left)
@@ -165,6 +166,20 @@ def _group_means(rows: Rows, fitted: FloatArray, single_output: bool) -> dict[An
     means = means[:, 0] if single_output else means
     pairs = zip(rows.groups.keys, means.tolist(), heavy, strict=True)
     return {key: mean for key, mean, there in pairs if there}
+
+
+def _refuse_nonsense(problem: Problem, gaps: FloatArray) -> None:
+    """Refuse gaps, (r, m), of the size of y's own spread where there should be none at all."""
+    if problem.task.targets.any():
+        return  # not all targets can be met, and a warning says so
+    Y = problem.task.Y
+    limit = 0.01 * Y.std(axis=0) + 1e-6 * np.abs(Y).max()
+    if np.any(np.abs(gaps).max(axis=0, initial=0.0) > limit):
+        raise ValueError(
+            f"The constraint cannot be met in floating point: a gap of {np.abs(gaps).max():.3g} is "
+            "left. Kernel values of very unlike size drown what it is about: scale the features, "
+            "for instance with StandardScaler, or raise alpha."
+        )
 
 
 def _refuse_overflow(solution: Solution) -> None:

@@ -228,6 +228,8 @@ class ParityKernelRidge(ParityRegressor):
             self.dual_coef_ = coef[:, 0] if single else coef
             if not self._precomputed:
                 self.X_fit_ = stack(problem.task.X, problem.task.points)
+            if isinstance(self._functions, ShiftedKernel):  # a linear one, and coef sums to zero
+                intercept = intercept - self._functions.origin @ (self.X_fit_.T @ coef)
         self.intercept_ = float(intercept[0]) if single else intercept
         return self
 

@@ -150,13 +150,17 @@ class Representers:
                 task, np.block([[gram, cross], [cross.T, pool.gram]]), size + pool.size
             )
             signs = np.zeros(0)
+            scale = np.zeros(0)
         else:
             W, signs = _basis(task, gram, size)
-            first = first.times(W)
+            first, scale = first.times(W), (W**2).sum(axis=0)
             W, more = _basis(task, pool.gram, pool.size)
         others = others.times(W)
         seen = signs[:, None] * (first.on_rows.T @ others.values)
-        W, more = symmetric_basis(np.diag(more) - (seen.T * signs) @ seen, SAME**2)
+        # rounding of the inner products is alike in all functionals, and grew with their scaling
+        rounding = 10 * np.finfo(float).eps * (size + pool.size)
+        noise = np.diag((W**2).sum(axis=0)) + (seen.T * scale) @ seen
+        W, more = _rest(np.diag(more) - (seen.T * signs) @ seen, rounding * noise)
         functions = first.beside(others.less(first.times(seen)).times(W))
         on_pool = pool.values.T @ functions.on_rows + pool.gram @ functions.on_pool
         held = np.vstack([C.T @ functions.values, on_pool])
@@ -180,3 +184,14 @@ def _basis(task: Task, gram: FloatArray, size: float) -> tuple[FloatArray, Float
     if task.targets.any():
         cut = max(cut, _FAINT**2 * float(np.abs(gram).max(initial=0.0)))
     return symmetric_basis(gram, cut)
+
+
+def _rest(gram: FloatArray, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Orthonormal combinations of what is left of unit functions beside others, (r, s), and signs.
+
+    `gram`, (r, r), are the inner products of what is left and `noise` their rounding.
+    """
+    values, vectors = np.linalg.eigh((gram + gram.T) / 2)
+    cut = np.maximum(SAME**2, np.einsum("ij,ik,kj->j", vectors, noise, vectors))
+    keep = np.abs(values) > cut
+    return vectors[:, keep] / np.sqrt(np.abs(values[keep])), np.sign(values[keep])
