@@ -104,7 +104,7 @@ def test_hostile_pools(kernel, case, seed, alpha):
     for X, codes in ((case.X, case.codes), (Z, s)):  # exact, or the rounding that is reported
         largest = max_mean_gap(None, model.predict(X), sensitive_features=codes)
         assert largest <= max(2e-10 * case.y.std(), 3 * model.parity_residual_)
-    assert model.parity_residual_ <= 1e-7 * case.y.std()
+    assert model.parity_residual_ <= 1e-6 * case.y.std()
 
 
 @pytest.mark.filterwarnings("ignore:A gap of")
