@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from meanparity import CovarianceParity, MeanParity, ParityKernelRidge, ParityRidge
 from meanparity.datasets import make_synthetic
 from meanparity.kernels import Kernel
+from meanparity.metrics import mean_parity_gap
 
 # The suite calls fit(X, y) with columns of real numbers, so the sensitive column has to travel in
 # X and the constraint has to make sense for a number: zero covariance with it. Nothing is
@@ -153,3 +154,16 @@ def test_refitting_leaves_nothing_of_the_first_fit(data):
     assert not hasattr(model, "dual_coef_")
     assert not hasattr(model, "X_fit_")
     assert np.array_equal(old.at(0.0).predict(X), before), "a tradeoff outlives its estimator"
+
+
+@pytest.mark.usefixtures("routing")
+def test_weights_in_a_search_as_the_readme_says(data):
+    X, y, s = data
+    weights = np.random.default_rng(0).uniform(0.1, 2, len(y))
+    ridge = ParityRidge().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+    pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), ridge)
+    search = GridSearchCV(pipeline, {"parityridge__alpha": [1e9, 1.0]}, error_score="raise")
+    search.fit(X, y, sensitive_features=s, sample_weight=weights)
+    assert search.best_params_ == {"parityridge__alpha": 1.0}
+    weighted = {"sensitive_features": s, "sample_weight": weights}
+    assert mean_parity_gap(None, search.predict(X), **weighted) <= 1e-10

@@ -73,8 +73,11 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         ends = solution.fair, solution.free
         gaps = _gaps(ends, *problem.measured)
         left = _gaps(ends, task.functionals, task.pool)[0]
+        none = np.zeros(
+            (0, task.Y.shape[1])
+        )  # who is in the pool is nobody's business from here on
         self.tradeoff_ = Tradeoff(
-            solution,
+            replace(solution, fair=replace(ends[0], pool=none), free=replace(ends[1], pool=none)),
             TableFunctions(problem.table, functions),
             CurveSums.of(task.Y, ends[0].fitted, ends[1].fitted, comparison, rows, task.shares),
             gaps,

@@ -85,8 +85,8 @@ class ParityRidge(ParityRegressor):
         the pool: the mean of a group less the mean of all (of its stratum), in the units of y; the
         covariance with a sensitive number in units of that number's standard deviation.
     n_conditions_ : int
-        How many independent conditions the predictions have to meet. A linear model needs clearly
-        more columns than that.
+        How many conditions the predictions have to meet, on the training rows and on the pool. A
+        linear model needs clearly more columns than that.
     tradeoff_ : Tradeoff
         Everything between the constrained and the free fit.
     unfairness_ : float
