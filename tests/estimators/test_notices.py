@@ -350,3 +350,17 @@ def test_warnings_point_at_the_line_that_called(data):
         ParityRidge(min_group_size=500).fit(X[:, :1], y, sensitive_features=frame["age"] % 25)
     assert len(caught) >= 2
     assert {w.filename for w in caught} == {__file__}
+
+
+@pytest.mark.parametrize("solver", ["primal", "dense", "spectral"])
+def test_errors_that_no_function_can_make_equal(solver):
+    """Both groups have the same rows, so that no function of them tells the groups apart."""
+    rng = np.random.default_rng(0)
+    half = rng.standard_normal((20, 2))
+    X, s = np.vstack([half, half]), np.concatenate([np.arange(20) % 2, 1 - np.arange(20) % 2])
+    y = X[:, 0] + s
+    model = ParityRidge(constraint="residual_parity", solver=solver)
+    with pytest.warns(ParityWarning, match="Not all 1 conditions can be met"):
+        model.fit(X, y, sensitive_features=s)
+    assert np.allclose(model.predict(X), model.tradeoff_.at(1.0).predict(X), atol=1e-8)
+    assert model.parity_residual_ == pytest.approx(0.5)

@@ -91,7 +91,8 @@ def _directions(rows: _CentredRows, task: Task) -> tuple[FloatArray, FloatArray,
         # in units in which all columns are alike, so that none drowns another
         units = np.where(size > 0, size, 1.0)[:, None]
         left, sizes, right = np.linalg.svd(whole / units, full_matrices=False)
-        keep = sizes > _FAINT * sizes.max(initial=0.0)
+        rounding = 10 * np.finfo(float).eps * np.sqrt(len(whole))
+        keep = sizes > max(_FAINT * sizes.max(initial=0.0), rounding)
         Q = np.linalg.qr(units * left[:, keep])[0]
         found = (left[:, keep] / units) @ ((right[keep] @ task.targets) / sizes[keep, None])
         target = Q.T @ found
