@@ -194,7 +194,7 @@ class Rows:
                 if _is_continuous(values, int((found >= 0).sum()))
             )
         else:
-            many = _chosen(continuous, sensitive, levels)
+            many = _chosen(continuous, sensitive)
         reading = Reading(sensitive, tuple(control), many, intersectional, missing)
         return cls._of(reading, columns, sample_weight, y, (levels, codes))
 
@@ -216,10 +216,10 @@ class Rows:
         if weights is not None:
             weights = weights * (len(weights) / weights.sum())
         frozen = tuple(tuple(values) for values in levels)
-        return cls(reading, frozen, cells, which, weights, y)
+        return cls(reading, frozen, cells, which, weights, None if y is None else y.view())
 
     def __post_init__(self) -> None:
-        for array in (self.cells, self.codes, self.weights):
+        for array in (self.cells, self.codes, self.weights, self.y):
             if array is not None:
                 array.setflags(write=False)
 
@@ -299,13 +299,12 @@ class Rows:
 
     def within_strata(self, values: FloatArray) -> FloatArray:
         """Values, (n, m), less the mean of their stratum."""
-        codes = np.zeros(self.n_rows, np.intp)
-        if self.reading.control:
-            codes = self.combined(self.reading.control).codes[self.codes]
-        k = int(codes.max()) + 1
-        count = np.maximum(np.bincount(codes[codes >= 0], minlength=max(k, 1)), 1)
-        means = group_sums(codes, values, max(k, 1)) / count[:, None]
+        if not self.reading.control:
+            return values - values.mean(axis=0)
+        codes = self.combined(self.reading.control).codes[self.codes]
         inside = codes >= 0
+        count = np.bincount(codes[inside])
+        means = group_sums(codes, values, len(count)) / count[:, None]
         return np.where(inside[:, None], values - means[np.where(inside, codes, 0)], 0.0)
 
     def label(self, cell: int) -> tuple[Hashable, ...]:
@@ -357,9 +356,7 @@ def _is_continuous(values: Sequence[Hashable], n_known: int) -> bool:
     return len(values) > _FEW or (fractions and 2 * len(values) > n_known)
 
 
-def _chosen(
-    continuous: Any, sensitive: tuple[str, ...], levels: Sequence[Sequence[Hashable]]
-) -> tuple[str, ...]:
+def _chosen(continuous: Any, sensitive: tuple[str, ...]) -> tuple[str, ...]:
     """Names of the columns that a list of names and positions means."""
     wanted: list[Any] = [continuous] if np.ndim(continuous) == 0 else list(continuous)
     names = []

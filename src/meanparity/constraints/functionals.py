@@ -112,9 +112,10 @@ class Functionals:
         return cls(np.arange(len(C)), T, found, units, tuple(names), False)
 
     def __post_init__(self) -> None:
-        for array in (self.table, self.targets, self.units):
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
+        for array in (self.codes, self.table, self.targets, self.units, self.weights):
+            numbers = array.data if sparse.issparse(array) else array
+            if numbers is not None:
+                numbers.setflags(write=False)
 
     def __len__(self) -> int:
         return int(self.table.shape[1])

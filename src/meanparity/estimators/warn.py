@@ -108,8 +108,9 @@ def _warn_of_far_pool(task: Task) -> None:
 def _warn_of_strata(functionals: Functionals, where: str) -> None:
     strata = functionals.unconstrained
     if strata:
+        word = "stratum" if len(strata) == 1 else "strata"
         warn(
-            f"In {len(strata)} strata{where} only one group occurs, so that nothing is equalised "
+            f"In {len(strata)} {word}{where} only one group occurs, so that nothing is equalised "
             f"there: {_list([f'{name} ({_rows(n)})' for name, n in strata])}. Use coarser strata "
             "if these people shall count."
         )
@@ -117,7 +118,7 @@ def _warn_of_strata(functionals: Functionals, where: str) -> None:
 
 def _warn_of_small_groups(rows: Rows, Y: FloatArray, least: int, where: str) -> None:
     small = [
-        f"{name} ({_rows(count)}, standard error {_number(error)})"
+        f"{name} ({_rows(count)}, standard error {error:.3g})"
         for name, count, error in _group_sizes(rows, Y)
         if count < least
     ]
@@ -166,7 +167,3 @@ def _list(items: list[str]) -> str:
 
 def _rows(count: int) -> str:
     return f"{count} row{'s'[: count != 1]}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}"

@@ -1,6 +1,6 @@
 """Kernels: specifications, and what they become when bound to points."""
 
-from meanparity.kernels.bound import BoundKernel, ShiftedKernel, gram
+from meanparity.kernels.bound import BLOCK_NUMBERS, BoundKernel, ShiftedKernel, gram
 from meanparity.kernels.spec import (
     KERNEL_NAMES,
     AbstractKernel,
@@ -11,6 +11,7 @@ from meanparity.kernels.spec import (
 )
 
 __all__ = [
+    "BLOCK_NUMBERS",
     "KERNEL_NAMES",
     "AbstractKernel",
     "BoundKernel",

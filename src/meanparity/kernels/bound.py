@@ -19,7 +19,7 @@ from meanparity._typing import Features, FloatArray
 from meanparity.linalg import SymmetricMatrix, multiply, row_blocks
 
 _GRAM_ROWS = 256  # rows of a Gram block: wide blocks of few rows stay in cache between operations
-_PREDICT_NUMBERS = 2**22  # kernel values held at a time when predicting (32 MiB)
+BLOCK_NUMBERS = 2**22  # kernel values held at a time when they are not stored (32 MiB)
 
 
 class BoundKernel(ABC):
@@ -36,11 +36,11 @@ class BoundKernel(ABC):
         parts = row_blocks(rows.shape[0], 64)
         return np.concatenate([self.block(rows[part], part).diagonal() for part in parts])
 
-    def evaluate(self, rows: Features, coef: FloatArray) -> FloatArray:
+    def evaluate(self, rows: Features, coef: FloatArray, points: slice = slice(None)) -> FloatArray:
         """``κ(rows, points) @ coef`` for coef of shape (n, m), a few rows at a time."""
         values = np.empty((rows.shape[0], coef.shape[1]))
-        for part in row_blocks(rows.shape[0], max(_PREDICT_NUMBERS // len(coef), 1)):
-            multiply(self.block(rows[part]), coef, values[part])
+        for part in row_blocks(rows.shape[0], max(BLOCK_NUMBERS // len(coef), 1)):
+            multiply(self.block(rows[part], points), coef, values[part])
         return values
 
 

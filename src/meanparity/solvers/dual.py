@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from meanparity._typing import FloatArray
-from meanparity.kernels import BoundKernel, gram
+from meanparity.kernels import BLOCK_NUMBERS, BoundKernel, gram
 from meanparity.linalg import (
     Eigen,
     SymmetricFactor,
@@ -34,8 +34,6 @@ from meanparity.linalg import (
 from meanparity.solvers.representers import PoolMoments, Representers
 from meanparity.solvers.solution import Fit, Pieces
 from meanparity.solvers.task import Task
-
-_NUMBERS = 2**22  # kernel values held at a time (32 MiB)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,10 +197,8 @@ class Dual:
             return (
                 self.K.times(coef[:n]) + V @ (signs * (V.T @ coef[:n])) + self.pool.values @ on_pool
             )
-        values = np.zeros((n, coef.shape[1]))
-        for part in row_blocks(n, max(_NUMBERS // n, 1)):
-            multiply(self.kernel.block(task.X[part], slice(0, n)), coef[:n], values[part])
-        for part in row_blocks(len(coef) - n, max(_NUMBERS // n, 1)):
+        values = self.kernel.evaluate(task.X, coef[:n], slice(0, n))
+        for part in row_blocks(len(coef) - n, max(BLOCK_NUMBERS // n, 1)):
             assert task.points is not None
             block = self.kernel.block(task.points[part], slice(0, n))
             multiply(block.T, coef[n:][part], values, add=True)

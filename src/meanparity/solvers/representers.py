@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from meanparity._typing import FloatArray
-from meanparity.kernels import BoundKernel
+from meanparity.kernels import BLOCK_NUMBERS, BoundKernel
 from meanparity.linalg import SymmetricMatrix, multiply, row_blocks, symmetric_basis
 from meanparity.solvers.task import SAME, Task
 
-_NUMBERS = 2**22  # kernel values of the pool held at a time (32 MiB)
 _FAINT = 1e-6  # representers of less than this share of the largest norm are not given a value
 
 
@@ -42,7 +41,7 @@ class PoolMoments:
         n, p, q = len(task.Y), task.pool.n_rows, len(task.pool)
         values, gram, reach = np.zeros((n, q)), np.zeros((q, q)), np.zeros(q)
         C = task.pool.dense()
-        for part in row_blocks(p if q else 0, min(max(_NUMBERS // (n + p), 1), 256)):
+        for part in row_blocks(p if q else 0, min(max(BLOCK_NUMBERS // (n + p), 1), 256)):
             assert task.points is not None
             rows, here, after = task.points[part], C[part], C[part.stop :]
             multiply(kernel.block(rows, slice(0, n)).T, here, values, add=True)
