@@ -51,12 +51,8 @@ def main() -> None:
         print_table(title, {name: m.predict(rows[0]) for name, m in models.items()}, *rows[1:])
     print()
     print(f"Largest gap left on the training rows: {model.parity_residual_:.1e} (rounding).")
-    print(
-        "Parity is exact on the rows on which it was asked for: on held-out rows the gap is smaller"
-    )
-    print(
-        "than before, and zero if they are passed as a pool, features and groups without outcomes."
-    )
+    print("Parity is exact on the rows on which it was asked for: on held-out rows the gap is")
+    print("smaller than before, and zero if their features and groups are passed as a pool.")
 
     OUTPUT.mkdir(exist_ok=True)
     save_pictures(model, (X, y, s), (X_held, y_held, s_held))

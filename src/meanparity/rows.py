@@ -300,7 +300,7 @@ class Rows:
     def within_strata(self, values: FloatArray) -> FloatArray:
         """Values, (n, m), less the mean of their stratum."""
         if not self.reading.control:
-            return values - values.mean(axis=0)
+            return np.asarray(values - values.mean(axis=0))
         codes = self.combined(self.reading.control).codes[self.codes]
         inside = codes >= 0
         count = np.bincount(codes[inside])

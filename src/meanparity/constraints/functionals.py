@@ -112,10 +112,10 @@ class Functionals:
         return cls(np.arange(len(C)), T, found, units, tuple(names), False)
 
     def __post_init__(self) -> None:
-        for array in (self.codes, self.table, self.targets, self.units, self.weights):
-            numbers = array.data if sparse.issparse(array) else array
-            if numbers is not None:
-                numbers.setflags(write=False)
+        arrays: tuple[Any, ...] = self.codes, self.table, self.targets, self.units, self.weights
+        for array in arrays:
+            if array is not None:
+                (array.data if sparse.issparse(array) else array).setflags(write=False)
 
     def __len__(self) -> int:
         return int(self.table.shape[1])
