@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import Functionals
-from meanparity.estimators.problem import Problem, read_features, read_problem
+from meanparity.estimators.problem import Problem, read_problem
+from meanparity.estimators.training import read_features
 from meanparity.estimators.warn import warn_of_reading, warn_of_result
 from meanparity.path import Basis, Comparison, CurveSums, Tradeoff, check_unfairness
 from meanparity.rows import Rows
