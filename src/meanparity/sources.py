@@ -107,7 +107,7 @@ class Table:
 
     def features(self, X: Any, *, estimator: str = "meanparity", min_rows: int = 1) -> Features:
         """The features of X: float64, dense or CSR, finite, (n, d)."""
-        X = self._select(X)
+        X = self.select(X)
         try:
             X = check_array(
                 X,
@@ -132,7 +132,7 @@ class Table:
             )
         return X
 
-    def _select(self, X: Any) -> Any:
+    def select(self, X: Any) -> Any:
         """X without the columns to drop, which need not be there to predict."""
         frame = _frame(X)
         names = None if frame is None else _names(frame)

@@ -7,7 +7,7 @@ Notions are frozen specifications; applied to `Rows` they give `Functionals`.
 
 from meanparity.constraints.base import Constraint, LinearParity
 from meanparity.constraints.contrasts import mean_contrasts
-from meanparity.constraints.covariance import CovarianceParity, numeric_labels
+from meanparity.constraints.covariance import CovarianceParity, cell_numbers, numeric_labels
 from meanparity.constraints.functionals import Functionals
 from meanparity.constraints.mean import MeanParity, ResidualParity
 from meanparity.constraints.resolve import resolve_constraint
@@ -19,6 +19,7 @@ __all__ = [
     "LinearParity",
     "MeanParity",
     "ResidualParity",
+    "cell_numbers",
     "mean_contrasts",
     "numeric_labels",
     "resolve_constraint",

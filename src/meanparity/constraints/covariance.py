@@ -83,7 +83,7 @@ class CovarianceParity(Constraint):
                 unconstrained.append((stratum, int(rows.counts[cells].sum())))
         if not strata:
             _refuse_one_group(rows)
-        spanning = self._spanning_features(_cell_numbers(rows)[known])
+        spanning = self._spanning_features(cell_numbers(rows)[known])
         features = np.zeros((len(known), spanning.shape[1]))
         features[known] = spanning
         blocks = [_block(rows, stratum, cells, features) for stratum, cells in strata]
@@ -168,7 +168,7 @@ def numeric_labels(groups: Groups) -> FloatArray:
     return np.hstack([_encode(values) for values in zip(*groups.labels, strict=True)])
 
 
-def _cell_numbers(rows: Rows) -> FloatArray:
+def cell_numbers(rows: Rows) -> FloatArray:
     """The sensitive values of each cell as numbers: (k, e)."""
     columns = []
     for position in range(len(rows.reading.sensitive)):

@@ -10,15 +10,16 @@ import numpy as np
 
 from meanparity.constraints import Constraint
 from meanparity.estimators.base import ParityRegressor
+from meanparity.estimators.kernel_parameters import KernelParameters
 from meanparity.estimators.problem import Problem
 from meanparity.estimators.ridge import LinearFunctions, centred
-from meanparity.kernels import AbstractKernel, Kernel, ShiftedKernel, resolve_kernel
+from meanparity.kernels import AbstractKernel, Kernel, ShiftedKernel
 from meanparity.path import Basis
 from meanparity.solvers import Solution, solve
 from meanparity.sources import stack
 
 
-class ParityKernelRidge(ParityRegressor):
+class ParityKernelRidge(KernelParameters, ParityRegressor):
     r"""Kernel ridge regression whose predictions meet a parity constraint.
 
     Minimises ``‖y − g(X)‖² + α‖g‖²`` over the reproducing kernel Hilbert space of the kernel
@@ -251,27 +252,3 @@ class ParityKernelRidge(ParityRegressor):
             return solution, LinearFunctions(origin)
         bound = bind()
         return solution, ShiftedKernel(bound, origin) if origin.any() else bound
-
-    def _kernel(self) -> AbstractKernel:
-        if isinstance(self.kernel, AbstractKernel) and self.gamma is not None:
-            raise ValueError(
-                f"gamma={self.gamma!r} is for named kernels, but kernel is {self.kernel!r}. Pass "
-                "gamma to the kernel itself."
-            )
-        return resolve_kernel(
-            self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            params=self.kernel_params,
-        )
-
-    @property
-    def _precomputed(self) -> bool:
-        name = self.kernel.kernel if isinstance(self.kernel, Kernel) else self.kernel
-        return isinstance(name, str) and name == "precomputed"
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        return tags

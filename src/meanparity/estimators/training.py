@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import validate_data
 
-from meanparity._typing import Features, FloatArray
+from meanparity._typing import FloatArray
 from meanparity.rows import Rows
 from meanparity.sources import Table, check_weights
 
@@ -23,7 +23,7 @@ class Training:
     table : Table
         How to read the features of rows to predict.
     X : (n, d) array or sparse matrix
-        Features.
+        Features, unless they were left as they are.
     Y : (n, m) array
         Targets.
     weights : (n,) array or None
@@ -35,7 +35,7 @@ class Training:
     """
 
     table: Table
-    X: Features
+    X: Any
     Y: FloatArray
     weights: FloatArray | None
     rows: Rows
@@ -51,6 +51,7 @@ def read_training(
     control_features: Any = None,
     sample_weight: Any = None,
     weigh_groups: bool = True,
+    convert: bool = True,
     **reading: Any,
 ) -> Training:
     """The training set of an estimator's fit.
@@ -63,6 +64,8 @@ def read_training(
         What `fit` got.
     weigh_groups : bool
         Whether weights count in means of groups.
+    convert : bool
+        Whether features become arrays of numbers, or stay what they are for another estimator.
     **reading
         How sensitive columns are read, see `Rows.of`.
     """
@@ -72,7 +75,7 @@ def read_training(
             f"This {name} estimator requires y to be passed, but the target y is None."
         )
     table = Table.like(X, estimator.sensitive_columns, bool(estimator.drop_sensitive))
-    features = read_features(estimator, table, X, reset=True)
+    features = read_features(estimator, table, X, reset=True, convert=convert)
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=name)
     check_consistent_length(X, y)
     Y = y.reshape(len(y), -1)
@@ -88,9 +91,15 @@ def read_training(
     return Training(table, features, Y, weights, rows, y.ndim == 1)
 
 
-def read_features(estimator: Any, table: Table, X: Any, *, reset: bool) -> Features:
+def read_features(
+    estimator: Any, table: Table, X: Any, *, reset: bool, convert: bool = True
+) -> Any:
     """Features of X; names and number of columns are compared the way scikit-learn does."""
     name = type(estimator).__name__
+    if not convert:
+        if not table.drop_sensitive or reset:
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return table.select(X)
     if reset:
         features = table.features(X, estimator=name, min_rows=2)
         validate_data(estimator, X, skip_check_array=True)

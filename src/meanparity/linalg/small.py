@@ -67,16 +67,17 @@ def pivoted_cholesky(
     """
     left = np.array(diagonal, dtype=float)
     stop = tolerance * left.max(initial=0.0)
-    columns: list[FloatArray] = []
-    while len(columns) < len(left):
+    features, rank = np.empty((min(len(left), 32), len(left))), 0
+    while rank < len(left):
         pivot = int(np.argmax(left))
         if not left[pivot] > stop:
             break
-        residual = np.array(column(pivot), dtype=float)
-        for feature in columns:
-            residual -= feature[pivot] * feature
-        residual /= np.sqrt(left[pivot])
-        columns.append(residual)
-        left = np.maximum(left - residual**2, 0.0)
+        if rank == len(features):
+            features = np.vstack([features, np.empty_like(features)])
+        done = features[:rank]
+        residual = np.array(column(pivot), dtype=float) - done[:, pivot] @ done
+        features[rank] = residual / np.sqrt(left[pivot])
+        left = np.maximum(left - features[rank] ** 2, 0.0)
         left[pivot] = 0.0
-    return np.stack(columns, axis=1) if columns else np.zeros((len(left), 0))
+        rank += 1
+    return np.ascontiguousarray(features[:rank].T)

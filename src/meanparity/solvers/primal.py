@@ -67,6 +67,48 @@ def solve_primal(task: Task, alpha: float) -> Pieces:
     return fits[0], fits[1], multipliers
 
 
+def solve_primal_pulled(
+    task: Task, alpha: float, penalty: float, C: FloatArray, *, orthonormal: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Minimise ``Σ u (y − Xθ − b)² + λ‖θ‖² + ζ‖Rᵀθ‖²``, whatever the size of ζ.
+
+    Parameters
+    ----------
+    task : Task
+        What to minimise; its functionals are not looked at.
+    alpha, penalty : float
+        λ and ζ.
+    C : (n, p) array
+        Its columns sum to zero, and ``R = XᵀC``.
+    orthonormal : bool
+        Whether R is replaced by an orthonormal basis of its columns.
+
+    Returns
+    -------
+    theta, intercept : (d, m) and (m,) arrays
+    """
+    d = task.X.shape[1]
+    require_memory(
+        3 * 8 * d * min(d, task.X.shape[0]), what=f"Solving for {d:,} columns", advice=_ADVICE
+    )
+    rows = _CentredRows.of(task)
+    R, norms = rows.products(C)
+    if orthonormal:
+        R = _span(R, 10 * np.finfo(float).eps * np.linalg.norm(norms))
+    triangle, targets = rows.triangle()
+    left, s, right = np.linalg.svd(triangle, full_matrices=False)
+    keep = s > rows.rounding(triangle)
+    s, right = s[keep], right[keep]
+    # with ψ = √(s² + λ) Vᵀθ all is white: minimise ‖ψ − ψ₀‖² + ζ‖Bᵀψ‖²
+    root = np.sqrt(s**2 + alpha)[:, None]
+    psi = s[:, None] * (left[:, keep].T @ targets) / root
+    directions, sizes, _ = np.linalg.svd((right @ R) / root, full_matrices=False)
+    strength = penalty * sizes**2
+    psi -= directions @ ((strength / (1 + strength))[:, None] * (directions.T @ psi))
+    theta = right.T @ (psi / root)
+    return theta, rows.y_mean - rows.x_mean @ theta
+
+
 def _directions(rows: _CentredRows, task: Task) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Directions of θ that the functionals see, and what θ has to be along them.
 
@@ -148,7 +190,7 @@ def _orthogonal(
 ) -> tuple[FloatArray, FloatArray]:
     """Both solutions from singular values of X, without and with the directions Q."""
     R, RY = rows.triangle()
-    cut = np.linalg.norm(R) * max(*rows.X.shape, 50) * np.finfo(float).eps
+    cut = rows.rounding(R)
     rest = np.linalg.qr(Q, mode="complete")[0][:, Q.shape[1] :]  # all that Q does not see
     particular = Q @ target
     fair = particular + rest @ _ridge(R @ rest, RY - R @ particular, alpha, cut)
@@ -212,6 +254,19 @@ class _CentredRows:
                 weights = functionals.weights[block]
             squares += weights @ X**2
         return M, np.sqrt(squares)
+
+    def rounding(self, R: FloatArray) -> float:
+        """Singular values of the triangle R up to this are nothing but rounding."""
+        return float(np.linalg.norm(R) * max(*self.X.shape, 50) * np.finfo(float).eps)
+
+    def products(self, C: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """``XᵀC`` of centred rows, (d, p), and the norms of the columns of X, (d,)."""
+        total, squares = np.zeros((self.X.shape[1], C.shape[1])), np.zeros(self.X.shape[1])
+        for block in self._blocks(len(C)):
+            X = self._centred(self.X[block])
+            total += X.T @ C[block]
+            squares += (X**2).sum(axis=0)
+        return total, np.sqrt(squares)
 
     def moments(self, values: FloatArray) -> FloatArray:
         """``Xᵀ u values``, (d, m), of centred rows."""

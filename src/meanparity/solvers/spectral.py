@@ -18,9 +18,18 @@ _UNPENALISED_CUT = 1e-6
 def solve_spectral(dual: Dual, eigen: Eigen, task: Task, alpha: float) -> Pieces:
     """The solution of least norm, with the pseudo-inverse of ``K + λI``; see `Dual.solve`.
 
-    `eigen` decomposes the matrix of `dual`. Without a penalty, small eigenvalues are divided by,
-    and every digit that costs is a digit of parity: those below `_UNPENALISED_CUT` of the largest
-    are taken for zero.
+    `eigen` decomposes the matrix of `dual`.
+    """
+    factor = pseudo_inverse(eigen, alpha)
+    whole = None if dual.whole is None else replace(dual.whole.shifted(alpha), cut=factor.cut)
+    return dual.solve(task, alpha, factor, whole)
+
+
+def pseudo_inverse(eigen: Eigen, alpha: float) -> Eigen:
+    """The decomposed matrix plus ``λI``, with a cut below which eigenvalues are taken for zero.
+
+    Without a penalty, small eigenvalues are divided by, and every digit that costs is a digit of
+    parity: those below `_UNPENALISED_CUT` of the largest count as zero.
     """
     factor = eigen.shifted(alpha)
     low, high = factor.values.min(), np.abs(factor.values).max()
@@ -35,8 +44,4 @@ def solve_spectral(dual: Dual, eigen: Eigen, task: Task, alpha: float) -> Pieces
             f"alpha={alpha:g} is nothing beside kernel values whose largest eigenvalue is "
             f"{high:.3g}: rounding decides the solution. Raise alpha, or scale the features."
         )
-    whole = None if dual.whole is None else dual.whole.shifted(alpha)
-    if alpha == 0:
-        factor = replace(factor, cut=_UNPENALISED_CUT)
-        whole = None if whole is None else replace(whole, cut=_UNPENALISED_CUT)
-    return dual.solve(task, alpha, factor, whole)
+    return factor if alpha > 0 else replace(factor, cut=_UNPENALISED_CUT)

@@ -1,0 +1,117 @@
+"""What the two methods with a bound on R² share: two stages, and predictions that need S."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from meanparity._typing import FloatArray
+from meanparity.baselines.base import AwareBaseline, check_range, require_single_output
+from meanparity.baselines.two_stage import TwoStage
+from meanparity.estimators.training import Training, read_features
+from meanparity.sources import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What the second stage starts from.
+
+    Parameters
+    ----------
+    training : Training
+        What fit got.
+    S, U : (n, e) and (n, d) arrays
+        Sensitive features and what they leave of the others, both standardised.
+    y : (n,) array
+        Targets less their mean.
+    share : (n,) array
+        Share of each row in all weight.
+    total : float
+        All weight; n without weights.
+    bound, alpha : float
+        ε and λ.
+    """
+
+    training: Training
+    S: FloatArray
+    U: FloatArray
+    y: FloatArray
+    share: FloatArray
+    total: float
+    bound: float
+    alpha: float
+
+
+class BoundedRegression(AwareBaseline):
+    """Base of the methods that bound the share of S in the variance of the predictions."""
+
+    unfairness: float
+    alpha: float
+    fit_intercept: bool
+    continuous: Any
+    _table: Table
+    _stages: TwoStage
+
+    def _prepare(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Prepared:
+        """Check what fit got, and do the first stage."""
+        bound = check_range("unfairness", self.unfairness, 0, 1, "a number from 0 to 1")
+        alpha = check_range("alpha", self.alpha, 0, np.inf, "0 (no penalty) or more")
+        training = self._read(X, y, sensitive_features, sample_weight, continuous=self.continuous)
+        target, weights = require_single_output(training, type(self).__name__), training.weights
+        total = float(len(target) if weights is None else weights.sum())
+        share = np.full(len(target), 1 / total) if weights is None else weights / total
+        with np.errstate(over="ignore", invalid="ignore"):  # refused by name
+            self._stages, S, U = TwoStage.fit(training.X, training.rows, share)
+        self._table = training.table
+        mean = float(share @ target)
+        self._mean = mean if self.fit_intercept else 0.0
+        return Prepared(training, S, U, target - mean, share, total, bound, alpha)
+
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
+        """Predictions for rows whose sensitive features are known.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows, with the columns that were there in fit.
+        sensitive_features : array-like of shape (n,) or (n, r), series or data frame
+            Their sensitive columns. Not needed where columns of X hold them: those that
+            `sensitive_columns` names, or columns that tell the groups of all training rows.
+
+        Returns
+        -------
+        (n,) array
+        """
+        check_is_fitted(self, "r2_sensitive_")
+        features = read_features(self, self._table, X, reset=False)
+        numbers = None
+        if sensitive_features is None and not self._table.sensitive:
+            numbers = self._stages.recover(features)
+        if numbers is None:
+            n = features.shape[0]
+            people = self._people(self._table, X, sensitive_features, n)
+            numbers = self._stages.encoder.read(people, n)
+        S = self._stages.sensitive(numbers)
+        return self._mean + self._evaluate(S, self._stages.rest(features, S))
+
+    def _evaluate(self, S: FloatArray, U: FloatArray) -> FloatArray:
+        """Predictions less the mean of y, from both kinds of features."""
+        return np.asarray(S @ self._on_sensitive + U @ self._on_rest)
+
+    def _store_linear(self, on_sensitive: FloatArray, on_rest: FloatArray) -> None:
+        """Store coefficients of standardised S, (e,), and U, (d,), and in the units of X and S."""
+        stages = self._stages
+        self._on_sensitive, self._on_rest = on_sensitive, on_rest
+        self.coef_ = on_rest / stages.u_scale
+        self.coef_sensitive_ = (on_sensitive - stages.slopes @ self.coef_) / stages.s_scale
+        self.intercept_ = float(
+            self._mean - stages.x_mean @ self.coef_ - stages.s_mean @ self.coef_sensitive_
+        )
+
+
+def share_of(sensitive: float, rest: float) -> float:
+    """The share of one variance in the sum of two, 0 if both are."""
+    return sensitive / (sensitive + rest) if sensitive > 0 else 0.0
