@@ -261,7 +261,7 @@ class Rows:
             )
         position = self._columns.index(name)
         levels = self.levels[position]
-        numeric = _are_numbers(levels)
+        numeric = are_numbers(levels)
         values = np.array(
             [*levels, np.nan if numeric else None], dtype=float if numeric else object
         )
@@ -332,16 +332,16 @@ class Rows:
         return self.reading.sensitive + self.reading.control
 
 
-def _are_numbers(values: Sequence[Hashable]) -> bool:
+def are_numbers(values: Sequence[Hashable]) -> bool:
     """Whether all values are numbers; True and False are none."""
     types = set(map(type, values))
     return all(issubclass(t, Real | Decimal) and not issubclass(t, bool | np.bool_) for t in types)
 
 
 def _require_numbers(name: str, values: Sequence[Any]) -> None:
-    if _are_numbers(values) and np.isfinite(np.array(values, dtype=float)).all():
+    if are_numbers(values) and np.isfinite(np.array(values, dtype=float)).all():
         return
-    odd = [v for v in values if not _are_numbers([v]) or not np.isfinite(float(v))]
+    odd = [v for v in values if not are_numbers([v]) or not np.isfinite(float(v))]
     raise ValueError(
         f"Sensitive column {name!r} is read as a number, but holds {odd[0]!r}. Pass finite "
         "numbers, or leave it out of continuous."
@@ -350,7 +350,7 @@ def _require_numbers(name: str, values: Sequence[Any]) -> None:
 
 def _is_continuous(values: Sequence[Hashable], n_known: int) -> bool:
     """Whether a column with these values is a number rather than a category."""
-    if not values or not _are_numbers(values):
+    if not values or not are_numbers(values):
         return False
     fractions = any(not float(value).is_integer() for value in values)  # type: ignore[arg-type]
     return len(values) > _FEW or (fractions and 2 * len(values) > n_known)

@@ -167,8 +167,10 @@ class BarycenterRegressor(AwareBaseline):
         for code, at in enumerate(self._known(groups)):
             rows = groups.codes == code
             ranks = self._distributions[at].rank(values[rows])
-            quantiles = [part.quantile(ranks) for part in self._distributions]
-            moved[rows] = self._shares @ np.stack(quantiles)
+            total = np.zeros(len(ranks))
+            for share, part in zip(self._shares, self._distributions, strict=True):
+                total += share * part.quantile(ranks)  # in this order, whoever else is there
+            moved[rows] = total
         return np.asarray((1 - self._unfairness) * moved + self._unfairness * values)
 
     def _known(self, groups: Groups) -> list[int]:
@@ -191,7 +193,7 @@ class Distribution:
     Parameters
     ----------
     values : (v,) array
-        The different values, rising.
+        The different values, rising; those that differ by rounding only are one.
     ranks : (v,) array
         Their mid-ranks: the share of what lies below, and half of what is equal.
 
@@ -210,8 +212,14 @@ class Distribution:
     @classmethod
     def of(cls, values: FloatArray, weights: FloatArray) -> Distribution:
         """The distribution of values, (n,), with weights, (n,)."""
-        distinct, which = np.unique(values, return_inverse=True)
-        mass = np.bincount(which, weights=weights) / weights.sum()
+        order = np.argsort(values, kind="stable")
+        values, share = values[order], weights[order] / weights.sum()
+        size = float(np.abs(values[[0, -1]]).max())
+        same = max(1e-12 * float(values[-1] - values[0]), 16 * np.finfo(float).eps * size)
+        # equal rows may have predictions that differ by rounding
+        which = np.cumsum(np.diff(values, prepend=values[0]) > same)
+        mass = np.bincount(which, weights=share)
+        distinct = np.bincount(which, weights=share * values) / mass
         return cls(distinct, np.cumsum(mass) - mass / 2)
 
     def rank(self, values: FloatArray) -> FloatArray:

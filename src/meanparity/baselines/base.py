@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import column_or_1d
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import MeanParity
@@ -126,4 +127,5 @@ def require_single_output(training: Training, method: str) -> FloatArray:
             f"y has {training.Y.shape[1]} outputs, but {method} predicts one. Fit one model for "
             "each, for instance with sklearn.multioutput.MultiOutputRegressor."
         )
-    return training.Y[:, 0]
+    target: FloatArray = training.Y[:, 0]
+    return target if training.single_output else column_or_1d(training.Y, warn=True)

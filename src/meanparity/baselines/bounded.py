@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from meanparity._typing import FloatArray
 from meanparity.baselines.base import AwareBaseline, check_range, require_single_output
 from meanparity.baselines.two_stage import TwoStage
-from meanparity.estimators.training import Training, read_features
+from meanparity.estimators.training import Training, read_features, refuse_identifier
 from meanparity.sources import Table
 
 
@@ -60,6 +60,7 @@ class BoundedRegression(AwareBaseline):
         bound = check_range("unfairness", self.unfairness, 0, 1, "a number from 0 to 1")
         alpha = check_range("alpha", self.alpha, 0, np.inf, "0 (no penalty) or more")
         training = self._read(X, y, sensitive_features, sample_weight, continuous=self.continuous)
+        refuse_identifier(training.rows)
         target, weights = require_single_output(training, type(self).__name__), training.weights
         total = float(len(target) if weights is None else weights.sum())
         share = np.full(len(target), 1 / total) if weights is None else weights / total

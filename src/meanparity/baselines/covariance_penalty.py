@@ -10,9 +10,10 @@ import numpy as np
 from meanparity._typing import FloatArray
 from meanparity.baselines.penalty import PenaltyRidge
 from meanparity.constraints import cell_numbers
+from meanparity.estimators.training import refuse_identifier
 from meanparity.kernels import AbstractKernel, Kernel
 from meanparity.linalg import pivoted_cholesky
-from meanparity.rows import Rows
+from meanparity.rows import Rows, are_numbers
 
 
 class CovariancePenaltyRidge(PenaltyRidge):
@@ -131,6 +132,8 @@ class CovariancePenaltyRidge(PenaltyRidge):
             Weights, in the loss and in the covariance.
         """
         training = self._read(X, y, sensitive_features, sample_weight)
+        if not any(map(are_numbers, training.rows.levels)):
+            refuse_identifier(training.rows)
         kernel = self._sensitive_kernel()
         self._fit_penalised(training, _covariances(training.rows, kernel), orthonormal=False)
         return self

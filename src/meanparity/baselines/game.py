@@ -114,8 +114,8 @@ class Costs:
             self.codes * (m + 1) + reached, weights=self.weights, minlength=k * (m + 1)
         ).reshape(k, m + 1)
         above = np.cumsum(cells[:, ::-1], axis=1)[:, ::-1][:, 1:]
-        above /= len(self.codes)
-        return np.asarray(above / self.shares[:, None] - above.sum(axis=0))
+        joint = above / len(self.codes)
+        return np.asarray(joint / self.shares[:, None] - joint.sum(axis=0))
 
     def targets(self, multipliers: FloatArray) -> FloatArray:
         """The best prediction of each row on the grid, (n,), at signed multipliers, (k, m)."""

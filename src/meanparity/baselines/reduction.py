@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import Features, FloatArray
 from meanparity.baselines.base import Baseline, check_range, require_groups, require_single_output
-from meanparity.baselines.game import Costs, Grid, Oracle, play
+from meanparity.baselines.game import Costs, Grid, Mixture, Oracle, play
 from meanparity.baselines.wrapper import check_regressor, fit_clone, weight_keyword
 from meanparity.estimators.training import read_features
 
@@ -160,14 +160,7 @@ class ReductionRegressor(Baseline):
         )
         costs = Costs.of(grid, target, groups.codes, weights)
         found = play(costs, oracle, slack=slack, max_iter=int(rounds))
-        if found.gap > found.tolerance:
-            warnings.warn(
-                f"After {found.n_iter} rounds the mixture may still cost {found.gap:.2g} more than "
-                f"the best one, where {found.tolerance:.2g} was to be reached. Raise max_iter, or "
-                "slack.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        _warn(found, slack)
         self._table, self._grid = training.table, grid
         self.estimators_ = list(found.hypotheses)
         self.mixture_weights_, self.thresholds_ = found.weights, grid.thresholds
@@ -183,7 +176,11 @@ class ReductionRegressor(Baseline):
         X : array-like or sparse matrix of shape (n, d), or data frame
             Rows, with the columns that were there in fit.
         """
-        return np.asarray(self._values(X) @ self.mixture_weights_)
+        values = self._values(X)
+        mean = np.zeros(len(values))
+        for column, weight in zip(values.T, self.mixture_weights_, strict=True):
+            mean += weight * column  # in this order, whoever else is in the batch
+        return mean
 
     def sample_predictions(self, X: Any, *, random_state: Any = None) -> FloatArray:
         """Predictions of the random predictor that the constraint is about: (n,).
@@ -227,6 +224,23 @@ class ReductionRegressor(Baseline):
             return model, _predict(model, X)
 
         return answer
+
+
+def _warn(found: Mixture, slack: float) -> None:
+    """Tell a game that ended too early, or where the oracle had no better answer."""
+    message = ""
+    if found.gap > found.tolerance:
+        message = (
+            f"After {found.n_iter} rounds the mixture may still cost {found.gap:.2g} more than the "
+            f"best one, where {found.tolerance:.2g} was to be reached. Raise max_iter, or slack."
+        )
+    elif found.disparity > 1.1 * slack:
+        message = (
+            f"A disparity of {found.disparity:.2g} is left, above slack={slack:g}: no answer of "
+            "the oracle makes it smaller. Raise slack, or use an oracle of richer functions."
+        )
+    if message:
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

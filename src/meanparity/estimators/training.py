@@ -97,6 +97,7 @@ def read_features(
     """Features of X; names and number of columns are compared the way scikit-learn does."""
     name = type(estimator).__name__
     if not convert:
+        _check_shape(X, name, 2 if reset else 1)
         if not table.drop_sensitive or reset:
             validate_data(estimator, X, reset=reset, skip_check_array=True)
         return table.select(X)
@@ -111,6 +112,15 @@ def read_features(
     if not named and not table.drop_sensitive:  # and that there are none
         validate_data(estimator, X, reset=False, skip_check_array=True)
     return features
+
+
+def _check_shape(X: Any, name: str, min_rows: int) -> None:
+    """Let scikit-learn say what is wrong with the shape of X, without looking at what it holds."""
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    if len(shape) != 2 or shape[0] < min_rows or shape[1] < 1:
+        check_array(
+            X, dtype=None, ensure_all_finite=False, ensure_min_samples=min_rows, estimator=name
+        )
 
 
 def sensitive_values(
