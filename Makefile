@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-fast lint format bench clean
+.PHONY: demo test test-fast lint format bench tables clean
 
 $(READY): pyproject.toml
 	python3 -m venv $(VENV)
@@ -31,6 +31,10 @@ format: $(READY)  ## let ruff rewrite the sources
 
 bench: $(READY)  ## time and memory beside scikit-learn and the paper's formula (idle machine, minutes)
 	$(BIN)/python benchmarks/bench_fit.py
+	$(BIN)/python -m benchmarks.bench_baselines
+
+tables: $(READY)  ## every method of the comparison on the paper's data (MEANPARITY_DATA), as CSV
+	$(BIN)/python -m benchmarks.tables
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
