@@ -62,7 +62,7 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
     numbers = [name for name in rows if name not in (*KEYS, "trial", "seconds")]
     groups = rows.groupby(KEYS, sort=False)[numbers]
     mean, deviation = groups.mean(), groups.std(ddof=0)
-    return mean.join(deviation, rsuffix="_sd").reset_index()
+    return mean.join(deviation.add_suffix("_sd")).reset_index()
 
 
 def markdown(means: pd.DataFrame) -> str:

@@ -13,7 +13,7 @@ import pytest
 import sklearn
 
 import meanparity
-from meanparity import ParityKernelRidge
+from meanparity import ParityKernelRidge, baselines
 
 ROOT = Path(__file__).parent.parent
 
@@ -32,7 +32,7 @@ def test_the_examples_of_the_readme_run(capsys):
     assert len(capsys.readouterr().out.splitlines()) == 3
 
 
-@pytest.mark.parametrize("page", ["constraints.md", "add-a-constraint.md"])
+@pytest.mark.parametrize("page", ["constraints.md", "add-a-constraint.md", "baselines.md"])
 def test_the_examples_of_the_documents_run(page):
     examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
     assert len(examples) > 1
@@ -89,7 +89,14 @@ def test_heavy_libraries_are_not_imported_with_the_package():
 
 
 def test_every_public_docstring_documents_its_parameters():
-    for estimator in (meanparity.ParityRidge, ParityKernelRidge):
+    theirs = [getattr(baselines, name) for name in baselines.__all__ if name[0] != "M"]
+    assert len(theirs) == 5
+    for estimator in (
+        meanparity.ParityRidge,
+        ParityKernelRidge,
+        baselines.MeanPenaltyRidge,
+        *theirs,
+    ):
         documented = estimator.__doc__
         for parameter in estimator().get_params():
             assert parameter in documented, parameter
