@@ -252,6 +252,25 @@ class Rows:
         codes, levels = self.cells[:, at][self.codes], [self.levels[i] for i in at]
         return Groups.from_levels(names, levels, codes, self.reading.missing)
 
+    def some(self, keep: NDArray[np.bool_]) -> Rows:
+        """Those rows that are marked, (n,), as if there were no others."""
+        used, codes = np.unique(self.codes[keep], return_inverse=True)
+        cells, levels = self.cells[used].copy(), []
+        for j, values in enumerate(self.levels):
+            there, back = np.unique(cells[:, j], return_inverse=True)
+            known = there[there >= 0]
+            cells[:, j] = back - (len(there) - len(known))  # −1 if missing, which is first
+            levels.append(tuple(values[i] for i in known))
+        weights = None if self.weights is None else self.weights[keep]
+        return replace(
+            self,
+            levels=tuple(levels),
+            cells=cells,
+            codes=codes,
+            weights=None if weights is None else weights * (len(weights) / weights.sum()),
+            y=None if self.y is None else self.y[keep],
+        )
+
     def column(self, name: str) -> NDArray[Any]:
         """The values of a column, (n,): numbers (NaN if missing), or objects (None if missing)."""
         if name not in self._columns:

@@ -147,7 +147,9 @@ class Table:
             return X
         if frame is not None:
             return frame.select(nw.nth(*self._features)).to_native()
-        return (X.tocsc() if sparse.issparse(X) else np.asarray(X))[:, self._features]
+        if not sparse.issparse(X) and not isinstance(X, np.ndarray):
+            X = np.asarray(X, dtype=object)  # text beside numbers leaves these what they are
+        return (X.tocsc() if sparse.issparse(X) else X)[:, self._features]
 
     def sensitive_values(self, X: Any) -> dict[str, Any]:
         """The sensitive columns of X, by name (or by position when X has no names)."""

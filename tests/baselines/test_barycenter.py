@@ -17,6 +17,7 @@ from tests.oracles.baselines import barycentre
 from tests.problems import cases
 
 
+@pytest.mark.filterwarnings("ignore:A Wasserstein gap")
 @settings(deadline=None)
 @given(case=cases(), base=st.sampled_from(["linear", "tree"]))
 def test_equals_brute_force(case, base):

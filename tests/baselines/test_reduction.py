@@ -57,7 +57,7 @@ def data():
 
 def mixture_gap(model, X, s):
     """W1 gap of the random predictor: its distribution in each group, all draws at once."""
-    values = model._values(X)
+    values = model.mixture_values(X)
     weights = np.tile(model.mixture_weights_, len(values))
     spread = np.repeat(np.asarray(s), values.shape[1])
     return wasserstein_gap(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,13 @@ from meanparity.baselines.base import (
     require_groups,
     require_single_output,
 )
-from meanparity.baselines.wrapper import check_regressor, fit_clone
+from meanparity.baselines.wrapper import check_regressor, fit_clone, predictions
 from meanparity.estimators.training import read_features
+from meanparity.exceptions import warn
 from meanparity.groups import Groups
+from meanparity.metrics import wasserstein_gap
+
+_LEFT = 0.1  # of the regressor's own gap, above which what is left is told
 
 
 class BarycenterRegressor(AwareBaseline):
@@ -54,6 +59,8 @@ class BarycenterRegressor(AwareBaseline):
         The fitted f.
     group_shares_ : dict
         p, the share of each group.
+    training_gap_ : float
+        The Wasserstein gap that is left on the training rows, see `wasserstein_gap`.
     n_features_in_, feature_names_in_
         Number and names of the columns seen in fit.
 
@@ -62,7 +69,9 @@ class BarycenterRegressor(AwareBaseline):
     Distributions are those of the training rows: a value has its mid-rank among the predictions of
     its group, values between two of them are interpolated, and values beyond them are taken for
     the outermost. So a row's prediction does not depend on who else is predicted. On the training
-    rows the distributions agree up to the grid of ranks, of order 1/n of a group.
+    rows the distributions agree up to the grid of ranks, of order 1/n of a group, if few
+    predictions are equal. The authors add a little noise to tell equal ones apart; here they stay
+    equal, and `training_gap_` tells what that leaves.
 
     References
     ----------
@@ -125,21 +134,31 @@ class BarycenterRegressor(AwareBaseline):
         require_groups(training.rows, type(self).__name__)
         target = require_single_output(training, type(self).__name__)
         base = LinearRegression() if self.estimator is None else self.estimator
-        self.estimator_ = fit_clone(base, training.X, target, training.weights)
+        estimator = fit_clone(base, training.X, target, training.weights)
         groups = training.rows.groups
         assert groups is not None
         weights = np.ones(len(target)) if training.weights is None else training.weights
-        values = np.asarray(self.estimator_.predict(training.X), dtype=float)
-        heavy = groups.sums(weights)
-        present = np.flatnonzero(heavy > 0)
-        inside = [(groups.codes == code) & (weights > 0) for code in present]
+        values = predictions(estimator, training.X)
+        inside = [groups.codes == code for code in range(groups.n_groups)]
+        self.estimator_ = estimator
         self._distributions = tuple(Distribution.of(values[i], weights[i]) for i in inside)
-        self._shares = heavy[present] / heavy.sum()
-        self._labels = tuple(groups.labels[code] for code in present)
-        keys = [groups.keys[code] for code in present]
-        self.group_shares_ = dict(zip(keys, self._shares.tolist(), strict=True))
-        self._unfairness = unfairness
+        self._shares = groups.sums(weights) / weights.sum()
+        self._labels = groups.labels
+        self.group_shares_ = dict(zip(groups.keys, self._shares.tolist(), strict=True))
+        self._unfairness, self._convert = unfairness, self.estimator is None
         self._table, self._reading = training.table, training.rows.reading
+        moved = self._move(values, groups, range(groups.n_groups))
+        between = (1 - unfairness) * moved + unfairness * values
+        self.training_gap_, left, before = (
+            wasserstein_gap(None, v, sensitive_features=groups.codes, sample_weight=weights)
+            for v in (between, moved, values)
+        )
+        if left > _LEFT * before:
+            warn(
+                f"A Wasserstein gap of {left:.3g} is left on the training rows, of {before:.3g}: "
+                "rows of equal predictions cannot be moved apart, and groups of few rows not to "
+                "the same values. Use a regressor with fewer ties, or larger groups."
+            )
         return self
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
@@ -157,31 +176,35 @@ class BarycenterRegressor(AwareBaseline):
         (n,) array
         """
         check_is_fitted(self, "estimator_")
-        convert = self.estimator is None
-        features = read_features(self, self._table, X, reset=False, convert=convert)
-        values = np.asarray(self.estimator_.predict(features), dtype=float)
-        people = self._people(self._table, X, sensitive_features, len(values))
-        groups = self._reading.rows(people, n_rows=len(values)).groups
+        features = read_features(self, self._table, X, reset=False, convert=self._convert)
+        values = predictions(self.estimator_, features)
+        people = self._table, self._reading, X, sensitive_features, len(values)
+        groups = self._people(*people).groups
         assert groups is not None
+        moved = self._move(values, groups, self._known(groups))
+        return np.asarray((1 - self._unfairness) * moved + self._unfairness * values)
+
+    def _move(self, values: FloatArray, groups: Groups, which: Sequence[int]) -> FloatArray:
+        """Values, (n,), at the barycentre; `which` tells the distribution of each group."""
         moved = np.empty_like(values)
-        for code, at in enumerate(self._known(groups)):
+        for code, at in enumerate(which):
             rows = groups.codes == code
             ranks = self._distributions[at].rank(values[rows])
             total = np.zeros(len(ranks))
             for share, part in zip(self._shares, self._distributions, strict=True):
                 total += share * part.quantile(ranks)  # in this order, whoever else is there
             moved[rows] = total
-        return np.asarray((1 - self._unfairness) * moved + self._unfairness * values)
+        return moved
 
     def _known(self, groups: Groups) -> list[int]:
         """Which distribution belongs to each group of other rows."""
-        unseen = [name for name, label in zip(groups.names, groups.labels, strict=True)
-                  if label not in self._labels]  # fmt: skip
+        pairs = zip(groups.keys, groups.labels, strict=True)
+        unseen = [key for key, label in pairs if label not in self._labels]
         if unseen:
             raise ValueError(
                 f"Nothing is known of the distribution of group {unseen[0]!r}: fit did not see it. "
-                f"There were {len(self._labels)} groups, such as {self._labels[0]}. Leave such "
-                "rows out."
+                f"There were {len(self._labels)} groups, such as {next(iter(self.group_shares_))!r}"
+                ". Leave such rows out."
             )
         return [self._labels.index(label) for label in groups.labels]
 
@@ -214,10 +237,14 @@ class Distribution:
         """The distribution of values, (n,), with weights, (n,)."""
         order = np.argsort(values, kind="stable")
         values, share = values[order], weights[order] / weights.sum()
-        size = float(np.abs(values[[0, -1]]).max())
-        same = max(1e-12 * float(values[-1] - values[0]), 16 * np.finfo(float).eps * size)
         # equal rows may have predictions that differ by rounding
+        same = 4 * np.finfo(float).eps * (np.abs(values) + np.median(np.abs(values)))
         which = np.cumsum(np.diff(values, prepend=values[0]) > same)
+        spans = np.searchsorted(which, np.arange(which[-1] + 1), side="right") - 1
+        wide = values[spans] - values[np.append(0, spans[:-1] + 1)] > 2 * same[spans]
+        if wide.any():  # a chain of small steps is no tie
+            steps = np.diff(values, prepend=values[0]) > np.where(wide[which], 0.0, same)
+            which = np.cumsum(steps)
         mass = np.bincount(which, weights=share)
         distinct = np.bincount(which, weights=share * values) / mass
         return cls(distinct, np.cumsum(mass) - mass / 2)

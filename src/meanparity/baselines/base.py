@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils import column_or_1d
+from sklearn.utils import _safe_indexing, column_or_1d
 
 from meanparity._typing import FloatArray
-from meanparity.constraints import MeanParity
+from meanparity.constraints import Functionals, MeanParity
 from meanparity.estimators.training import (
     Training,
     check_flags,
     read_training,
     refuse_identifier,
-    sensitive_values,
 )
-from meanparity.rows import Rows
+from meanparity.rows import Reading, Rows
 from meanparity.sources import Table
 
 ACCEPT_NUMBERS = (
@@ -36,15 +36,30 @@ class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     sensitive_columns: Any
     drop_sensitive: bool
+    _flags: ClassVar[tuple[str, ...]] = ()  # parameters that are True or False
 
     def _read(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, **reading: Any
     ) -> Training:
         """Check what fit got."""
-        flags = ("fit_intercept",) if hasattr(self, "fit_intercept") else ()
-        check_flags(self, *flags)
+        check_flags(self, *self._flags)
         people = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
-        return read_training(self, X, y, **people, **reading)
+        training = read_training(self, X, y, **people, **reading)
+        if training.weights is None or training.weights.all():
+            return training
+        keep = training.weights > 0  # a row of no weight is no row
+        return replace(
+            training,
+            X=_safe_indexing(training.X, np.flatnonzero(keep)),
+            Y=training.Y[keep],
+            weights=training.weights[keep],
+            rows=training.rows.some(keep),
+        )
+
+    def _forget(self, *attributes: str) -> None:
+        """Drop attributes of an earlier fit that this one does not have."""
+        for name in set(attributes) & set(vars(self)):
+            delattr(self, name)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -77,19 +92,30 @@ class AwareBaseline(Baseline):
         predicted = self.predict(X, sensitive_features=sensitive_features)
         return float(r2_score(y, predicted, sample_weight=sample_weight))
 
-    def _people(self, table: Table, X: Any, sensitive_features: Any, n_rows: int) -> Any:
-        """The sensitive columns of rows to predict; an error says that they are needed."""
+    def _people(
+        self, table: Table, reading: Reading, X: Any, sensitive_features: Any, n_rows: int
+    ) -> Rows:
+        """The sensitive values of rows to predict; an error says that they are needed."""
+        name = type(self).__name__
         if sensitive_features is None and not table.sensitive:
             raise ValueError(
-                f"{type(self).__name__} needs the sensitive features of the rows it predicts. Pass "
-                "predict(X, sensitive_features=...), or, if they are columns of X, name them: "
-                f"{type(self).__name__}(sensitive_columns=[...])."
+                f"{name} needs the sensitive features of the rows it predicts. Pass predict(X, "
+                "sensitive_features=...), or, if they are columns of X, name them: "
+                f"{name}(sensitive_columns=[...])."
             )
-        return sensitive_values(self, table, X, sensitive_features, n_rows)
+        if table.sensitive and not table.drop_sensitive and sensitive_features is not None:
+            raise ValueError(
+                f"sensitive_features are given, but fit read them from the columns of X that "
+                f"sensitive_columns={self.sensitive_columns!r} names. Leave them out."
+            )
+        if sensitive_features is None:  # the same columns, whether they have names here or not
+            values = table.sensitive_values(X).values()
+            sensitive_features = dict(zip(reading.sensitive, values, strict=True))
+        return reading.rows(sensitive_features, n_rows=n_rows)
 
 
-def require_groups(rows: Rows, method: str) -> None:
-    """Refuse numbers, one group only, and groups of one row each."""
+def require_groups(rows: Rows, method: str) -> Functionals:
+    """Contrasts of the groups' means; numbers, one group only, and one-row groups are refused."""
     numbers = rows.reading.continuous
     if numbers:
         raise ValueError(
@@ -99,12 +125,12 @@ def require_groups(rows: Rows, method: str) -> None:
             f"Methods that accept numbers: {', '.join(ACCEPT_NUMBERS)}, and our ParityRidge and "
             "ParityKernelRidge."
         )
-    MeanParity().functionals(rows)
-    refuse_identifier(rows)
+    refuse_identifier(rows, "bin it")
+    return MeanParity().functionals(rows)
 
 
 def check_range(name: str, value: Any, low: float, high: float, meaning: str) -> float:
-    """A number from low to high; `low` itself only if it is 0 and `meaning` says so.
+    """A finite number from low to high, or an error that tells its meaning.
 
     Examples
     --------
@@ -113,9 +139,9 @@ def check_range(name: str, value: Any, low: float, high: float, meaning: str) ->
         ...
     ValueError: penalty=-1 is out of range. Pass 0 (no penalty) or more.
     """
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or np.isnan(float(value)):
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or value != value:
         raise ValueError(f"{name}={value!r} is not a number. Pass {meaning}.")
-    if not low <= float(value) <= high or np.isinf(float(value)):
+    if not low <= value <= min(high, np.finfo(float).max):  # type: ignore[operator]
         raise ValueError(f"{name}={value!r} is out of range. Pass {meaning}.")
     return float(value)
 

@@ -9,13 +9,15 @@ import numpy as np
 from scipy.optimize import brentq
 
 from meanparity._typing import Features, FloatArray
-from meanparity.baselines.bounded import BoundedRegression, Prepared, share_of
+from meanparity.baselines.bounded import BoundedRegression, Prepared
 from meanparity.baselines.two_stage import Spectrum
 from meanparity.constraints import Functionals
 from meanparity.estimators.kernel_parameters import KernelParameters
 from meanparity.groups import group_sums
 from meanparity.kernels import AbstractKernel, BoundKernel, Kernel
 from meanparity.solvers import Task, solve
+
+_NONE = 1e-30  # bounds below this are zero
 
 
 class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
@@ -27,8 +29,9 @@ class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
         minimise  ‖y − ŷ‖² + λ(‖α‖² + ‖β‖²)   subject to  Var(Sα) ≤ ε Var(ŷ)
 
     which is not convex, but has one multiplier: with ``λ = 0`` a closed form, else one root. With
-    a kernel, functions of S and of U take the places of Sα and Uβ, with RKHS norms in the
-    constraint and without the products of the two in the loss, as in the authors' code.
+    a kernel, functions f of S and of U take the places of Sα and Uβ, the constraint is about their
+    ``Σf² + λ‖f‖²`` instead of their variances, and products of the two are left out of the loss, as
+    in the authors' code.
 
     Parameters
     ----------
@@ -39,14 +42,14 @@ class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
     kernel : str, callable or Kernel, default="linear"
         The kernel of standardised S and of standardised U. "linear" is linear regression.
     gamma : float, default=1.0
-        The kernel's parameter; the authors' default. None is the kernel's own default.
+        Parameter of named kernels; the authors' default. None is the kernel's own default.
     degree, coef0 : float, float
         Parameters of polynomial kernels.
     kernel_params : mapping, optional
         Keyword arguments of a callable kernel.
     fit_intercept : bool, default=True
-        Whether the mean of y is added. Without it the predictions have mean 0, for a y that is
-        centred already.
+        Whether the mean of y is added; leave it out of a y that is centred already. S and U are
+        centred either way.
     continuous : "auto" or list of names or positions, default="auto"
         Sensitive columns that are numbers, such as age; "auto" takes columns of numbers with more
         than 20 values. Of others every value is a category.
@@ -67,10 +70,19 @@ class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
     intercept_ : float
         The constant, for the linear kernel.
     r2_sensitive_ : float
-        Share of S in the variance (with a kernel: in the norm that is bounded) of the predictions
-        on the training rows.
+        Share of S in the variance of the predictions on the training rows; with a kernel in what
+        is bounded instead, see Notes.
     n_features_in_, feature_names_in_
         Number and names of the columns seen in fit.
+
+    Notes
+    -----
+    The first stage is least squares, so that S and U are uncorrelated; the authors' code has their
+    ridge penalty there. With a kernel, a function of U may well be correlated with S: then neither
+    parity of means nor the bound holds for the predictions themselves, not even with
+    ``unfairness=0``. Several sensitive columns stand side by side; of a column of categories all
+    but the first, in the order of the labels, have an indicator, so with three or more of them a
+    penalty depends, a little, on which is first.
 
     References
     ----------
@@ -132,17 +144,15 @@ class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
         """
         kernel = self._one_kernel()
         problem = self._prepare(X, y, sensitive_features, sample_weight)
-        for left_over in {"coef_", "coef_sensitive_", "intercept_"} & set(vars(self)):
-            delattr(self, left_over)
-        self._parts: tuple[tuple[BoundKernel, FloatArray], ...] = ()
         if kernel.is_linear:
-            on_s = Spectrum.of(problem.S, problem.y, problem.share)
-            on_u = Spectrum.of(problem.U, problem.y, problem.share)
+            on_s, on_u = problem.spectra()
             sensitive, rest = bounded(on_s, on_u, problem.alpha / problem.total, problem.bound)
-            self.r2_sensitive_ = share_of(on_s.variance(sensitive), on_u.variance(rest))
-            self._store_linear(on_s.vectors @ sensitive, on_u.vectors @ rest)
+            self._store(problem, on_s.variance(sensitive), on_u.variance(rest))
+            self._parts: tuple[tuple[BoundKernel, FloatArray], ...] = ()
+            self._store_linear(problem, on_s.vectors @ sensitive, on_u.vectors @ rest)
         else:
-            self._fit_kernels(kernel, problem)
+            with np.errstate(over="ignore", invalid="ignore"):  # refused by name
+                self._fit_kernels(kernel, problem)
         return self
 
     def _fit_kernels(self, kernel: Kernel, problem: Prepared) -> None:
@@ -155,28 +165,34 @@ class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
         means = group_sums(rows.codes, heavy_rows * y, len(rows.cells))[heavy] / mass[heavy]
         parts = (  # rows of equal S are one row of more weight
             _kernel_ridge(kernel, problem.S[first], means, problem.alpha, mass[heavy]),
-            _kernel_ridge(kernel, problem.U, y, problem.alpha, weights),
+            _kernel_ridge(kernel, _something(problem.U), y, problem.alpha, weights),
         )
         (_, _, p), (_, _, q) = parts
         shares = cone(np.sqrt(max(p, 0.0)), np.sqrt(max(q, 0.0)), problem.bound)
+        self._store(problem, shares[0] ** 2 * p, shares[1] ** 2 * q)
+        self._forget("coef_", "coef_sensitive_", "intercept_")
         self._parts = tuple(
             (of_kernel, scale * coef)
             for (of_kernel, coef, _), scale in zip(parts, shares, strict=True)
         )
-        self.r2_sensitive_ = share_of(shares[0] ** 2 * p, shares[1] ** 2 * q)
 
     def _evaluate(self, S: FloatArray, U: FloatArray) -> FloatArray:
         if not self._parts:
             return super()._evaluate(S, U)
         values = [
             of_kernel.evaluate(points, coef)
-            for (of_kernel, coef), points in zip(self._parts, (S, U), strict=True)
+            for (of_kernel, coef), points in zip(self._parts, (S, _something(U)), strict=True)
         ]
         return np.asarray(sum(values))[:, 0]
 
     def _one_kernel(self) -> Kernel:
         """A kernel that makes sense of S and of U."""
         kernel = self._named(self.kernel)
+        if isinstance(kernel, Kernel) and kernel.kernel in ("chi2", "additive_chi2"):
+            raise ValueError(
+                f"kernel={self.kernel!r} needs columns of positive numbers, but what S leaves of X "
+                "has mean zero. Choose another kernel."
+            )
         whole = isinstance(kernel, Kernel) and kernel.kernel != "precomputed"
         if not isinstance(kernel, Kernel) or not whole or kernel.columns is not None:
             raise ValueError(
@@ -207,10 +223,15 @@ def bounded(
     p, q = on_s.variance(sensitive), on_u.variance(rest)
     if (1 - bound) * p <= bound * q:
         return sensitive, rest
-    if bound == 0 or ridge == 0 or not q > 0:
+    if bound < _NONE or not len(rest):
+        return np.zeros_like(sensitive), rest
+    top = on_u.values.max()
+    if q <= 1e-28 * p:  # U has nothing to say of y; its largest direction makes room for S
+        rest[int(on_u.values.argmax())] = np.sqrt(bound * (1 - bound) * p / top)
+        return bound * sensitive, rest
+    if ridge == 0:
         shares = cone(np.sqrt(p), np.sqrt(q), bound)
         return shares[0] * sensitive, shares[1] * rest
-    top = on_u.values.max()
     most = (1 + ridge / top) / bound
 
     def at(distance: float) -> tuple[FloatArray, FloatArray]:
@@ -227,6 +248,8 @@ def bounded(
         )
 
     low, high = np.log(most) - 60.0, np.log(most)
+    if excess(high) <= 0:  # the bound holds already, as far as rounding can tell
+        return sensitive, rest
     if excess(low) > 0:  # U has nothing to say along its largest direction, which fills the bound
         of_s, of_u = at(float(np.exp(low)))
         lacking = (1 - bound) * on_s.variance(of_s) / bound - on_u.variance(of_u)
@@ -238,7 +261,8 @@ def bounded(
 def cone(p: float, q: float, bound: float) -> tuple[float, float]:
     """How much of two uncorrelated least-squares fits, of deviations p and q, meets the bound best.
 
-    The nearest point of the cone ``(1 − ε)a² ≤ εb²`` to (p, q), in shares of p and q.
+    The nearest point of the cone ``(1 − ε)a² ≤ εb²`` to (p, q), in shares of p and q. If q is
+    nothing, all directions of U would do to make room for S, and none is taken.
 
     Examples
     --------
@@ -249,10 +273,15 @@ def cone(p: float, q: float, bound: float) -> tuple[float, float]:
     """
     if (1 - bound) * p**2 <= bound * q**2:
         return 1.0, 1.0
-    if not q > 1e-14 * p:  # no direction of U is better than another
+    if not q > 1e-14 * p:
         return 0.0, 1.0
     along = np.sqrt(bound) * p + np.sqrt(1 - bound) * q
     return float(np.sqrt(bound) * along / p), float(np.sqrt(1 - bound) * along / q)
+
+
+def _something(U: FloatArray) -> FloatArray:
+    """U, or a column of zeros where S leaves no column at all, which kernels cannot look at."""
+    return U if U.shape[1] else np.zeros((len(U), 1))
 
 
 def _kernel_ridge(

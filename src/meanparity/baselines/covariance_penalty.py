@@ -11,9 +11,12 @@ from meanparity._typing import FloatArray
 from meanparity.baselines.penalty import PenaltyRidge
 from meanparity.constraints import cell_numbers
 from meanparity.estimators.training import refuse_identifier
-from meanparity.kernels import AbstractKernel, Kernel
-from meanparity.linalg import pivoted_cholesky
+from meanparity.kernels import AbstractKernel, BoundKernel, Kernel
+from meanparity.linalg import dense_features, pivoted_cholesky, require_memory
 from meanparity.rows import Rows, are_numbers
+
+_TOLERANCE = 1e-15  # of the largest κ(s, s): what is left of less is rounding
+_FEW = 256  # features up to which they are found one by one
 
 
 class CovariancePenaltyRidge(PenaltyRidge):
@@ -43,7 +46,7 @@ class CovariancePenaltyRidge(PenaltyRidge):
     sensitive_kernel : str, callable or Kernel, optional
         The kernel of the sensitive features, whose parameters are gamma, degree and coef0 as well
         unless it is a `meanparity.kernels.Kernel`, which has its own. By default the same function
-        as `kernel`.
+        as `kernel` (with ``gamma=None`` each has the default for its own number of columns).
     fit_intercept : bool, default=False
         Whether to fit a constant, which is not penalised. As in `ParityKernelRidge` the default is
         none: centre y, or pass True.
@@ -67,7 +70,9 @@ class CovariancePenaltyRidge(PenaltyRidge):
     Notes
     -----
     Sensitive numbers and booleans are used as they are, whether they are many or few; text and
-    categories become one indicator for each value. The penalty depends on the units of S.
+    categories become one indicator for each value. The penalty depends on the units of S. The
+    authors' μ is η/n² here. A sensitive kernel with as many independent features as there are rows
+    (of a number, with a rough or narrow kernel) costs several times more than one with few.
 
     References
     ----------
@@ -133,19 +138,17 @@ class CovariancePenaltyRidge(PenaltyRidge):
         """
         training = self._read(X, y, sensitive_features, sample_weight)
         if not any(map(are_numbers, training.rows.levels)):
-            refuse_identifier(training.rows)
+            refuse_identifier(training.rows, "pass numbers")
         kernel = self._sensitive_kernel()
         self._fit_penalised(training, _covariances(training.rows, kernel), orthonormal=False)
         return self
 
-    def _sensitive_kernel(self) -> AbstractKernel:
+    def _sensitive_kernel(self) -> Kernel:
         """The kernel of the sensitive values."""
-        if self.sensitive_kernel is not None:
-            kernel = self._named(self.sensitive_kernel)
-        else:
-            kernel = self._kernel()
-        named = isinstance(kernel, Kernel) and kernel.kernel != "precomputed"
-        if not named or (self.sensitive_kernel is None and kernel.columns is not None):  # type: ignore[attr-defined]
+        own = self.sensitive_kernel is not None
+        kernel = self._named(self.sensitive_kernel) if own else self._kernel()
+        whole = isinstance(kernel, Kernel) and kernel.kernel != "precomputed"
+        if not isinstance(kernel, Kernel) or not whole or (kernel.columns is not None and not own):
             raise ValueError(
                 f"The sensitive features need a kernel of their own, but it is {kernel!r}. Pass "
                 "sensitive_kernel, a name or a function of two rows of sensitive values."
@@ -153,20 +156,56 @@ class CovariancePenaltyRidge(PenaltyRidge):
         return kernel
 
 
-def _covariances(rows: Rows, kernel: AbstractKernel) -> FloatArray:
+def _covariances(rows: Rows, kernel: Kernel) -> FloatArray:
     """C with ``CᵀV`` the covariances of V with the features of the sensitive kernel: (n, p)."""
-    values = cell_numbers(rows)
-    bound = kernel.bind(values)
-    features = pivoted_cholesky(
-        bound.diagonal(values), lambda j: bound.block(values[j : j + 1])[0], tolerance=1e-15
-    )
+    features = _features(cell_numbers(rows), kernel)
     share = rows.mass / rows.mass.sum()
+    size = np.abs(features).max(initial=0.0)
     features = features - share @ features
-    if not np.abs(features[share > 0]).max(initial=0.0) > 1e-14 * np.abs(values).max():
+    if not np.abs(features[share > 0]).max(initial=0.0) > 1e-14 * size:
         raise ValueError(
-            f"The sensitive features of all {rows.n_rows} rows are the same, so there is nothing "
-            "to penalise. Pass a column with at least two values, or another sensitive_kernel."
+            f"The sensitive features of all {rows.n_rows} rows are the same under {kernel!r}, so "
+            "there is nothing to penalise. Pass a column with at least two values, or another "
+            "sensitive_kernel."
         )
     weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
     C: FloatArray = (weights / rows.n_rows)[:, None] * features[rows.codes]
     return C
+
+
+def _features(values: FloatArray, kernel: Kernel) -> FloatArray:
+    """Features F of the rows of values, (k, e), with ``F Fᵀ`` their kernel matrix: (k, p)."""
+    if kernel.is_linear:
+        return values
+    bound = kernel.bind(values)
+    few = pivoted_cholesky(
+        bound.diagonal(values),
+        lambda j: bound.block(values[j : j + 1])[0],
+        tolerance=_TOLERANCE,
+        max_rank=_FEW,
+    )
+    if few.shape[1] < min(_FEW, len(values)):
+        _refuse_indefinite(values, bound, few, kernel)
+        return few
+    require_memory(
+        3 * 8 * len(values) ** 2,
+        what=f"The sensitive kernel of {len(values):,} different values",
+        advice="Round the sensitive values, or use a smoother sensitive_kernel.",
+    )
+    features = dense_features(bound.block(values), tolerance=_TOLERANCE)
+    _refuse_indefinite(values, bound, features, kernel)
+    return features
+
+
+def _refuse_indefinite(
+    values: FloatArray, bound: BoundKernel, features: FloatArray, kernel: Kernel
+) -> None:
+    """Refuse a kernel that has no features: of some rows, products of them are not its values."""
+    some = np.unique(np.linspace(0, len(values) - 1, 64).astype(int))
+    block = bound.block(values[some])
+    size = np.abs(block).max()
+    if not np.isfinite(size) or np.abs(features[some] @ features.T - block).max() > 1e-8 * size:
+        raise ValueError(
+            f"The sensitive kernel {kernel!r} is not positive semidefinite on these values (or not "
+            "finite), so that it has no features. Choose another sensitive_kernel, such as 'rbf'."
+        )

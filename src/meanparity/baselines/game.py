@@ -23,6 +23,7 @@ from meanparity.linalg import require_memory, row_blocks
 _LOG = logging.getLogger(__name__)
 _PRECISION = 1e-12
 _ACCURACY = 0.5  # tolerance in standard errors of the cost
+_FINEST = 1e-7  # the tolerance of an oracle that makes no errors
 _FIRST_CHECK, _CHECK_GROWTH = 5, 1.6  # when the learning rate is looked at
 _SHRINK_REGRET, _SHRINK_RATE = 0.8, 0.8
 _MULTIPLES = (1.0, 2.0, 5.0, 10.0)  # of the multipliers, whose answers bound the value from below
@@ -93,8 +94,8 @@ class Costs:
             advice="Use fewer thresholds or fewer rows.",
         )
         weights = np.ones(n) if weights is None else weights * (n / weights.sum())
-        half, theta = grid.step / 2, grid.thresholds
-        rises = (theta + half - y[:, None]) ** 2 - (theta - half - y[:, None]) ** 2
+        # (θ + step/2 − y)² − (θ − step/2 − y)² is 2·step·(θ − y)
+        rises = (grid.thresholds - y[:, None]) / grid.step
         rises *= weights[:, None]
         rises /= np.abs(rises).sum()
         gains = np.zeros((n, m + 1))
@@ -220,8 +221,8 @@ class _Answers:
                 break
         return max(here - low, high - here)
 
-    def programme(self) -> tuple[FloatArray, FloatArray]:
-        """The best mixture of all answers and the multipliers of its disparities."""
+    def programme(self) -> tuple[FloatArray, FloatArray] | None:
+        """The best mixture of all answers and the multipliers of its disparities, if found."""
         gaps = np.stack(self.disparities, axis=-1).reshape(-1, len(self.errors))
         signed = np.vstack([gaps, -gaps]) - self.slack
         found = linprog(
@@ -232,6 +233,8 @@ class _Answers:
             b_eq=[1.0],
             method="highs",
         )
+        if found.status != 0:
+            return None
         prices = -found.ineqlin.marginals.reshape(2, *self.disparities[0].shape)
         weights = np.maximum(found.x[:-1], 0.0)
         return weights / weights.sum(), prices[0] - prices[1]
@@ -269,15 +272,16 @@ def play(costs: Costs, oracle: Oracle, *, slack: float, max_iter: int) -> Mixtur
         total += prices[0] - prices[1]
         best = answers.best(prices[0] - prices[1])
         if round_ == 0:
-            tolerance = _ACCURACY * costs.standard_error(answers.reached[best])
+            tolerance = max(_ACCURACY * costs.standard_error(answers.reached[best]), _FINEST)
         counts = np.pad(counts, (0, max(best + 1 - len(counts), 0)))
         counts[best] += 1
         average = counts / counts.sum()
         gradient_gaps.append(answers.gap(average, total / (round_ + 1), tolerance))
         if round_ > 0 and solved != len(answers.errors):
             solved = len(answers.errors)
-            weights, multipliers = answers.programme()
-            programme = answers.gap(weights, multipliers, tolerance), weights
+            best_of_all = answers.programme()
+            if best_of_all is not None:
+                programme = answers.gap(*best_of_all, tolerance), best_of_all[0]
         candidates.append(min(programme, (gradient_gaps[-1], average), key=lambda pair: pair[0]))
         _LOG.info("round %d: gap %.3g, to be %.3g", round_ + 1, candidates[-1][0], tolerance)
         if candidates[-1][0] < tolerance:
@@ -291,7 +295,9 @@ def play(costs: Costs, oracle: Oracle, *, slack: float, max_iter: int) -> Mixtur
     least = min(gap for gap, _ in candidates)
     gap, weights = [pair for pair in candidates if pair[0] <= least + _PRECISION][-1]
     there = np.flatnonzero(weights > 0)
-    disparity = float(np.abs(answers.mixed(weights)[1]).max())
+    # what is below all thresholds is predicted as the middle above the first
+    snapped = [costs.disparities(np.maximum(answers.reached[i], 1)) for i in there]
+    disparity = float(np.abs(np.tensordot(weights[there], np.stack(snapped), 1)).max())
     return Mixture(
         tuple(answers.hypotheses[i] for i in there),
         weights[there] / weights.sum(),

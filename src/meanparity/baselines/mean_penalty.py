@@ -7,7 +7,6 @@ from typing import Any
 
 from meanparity.baselines.base import require_groups
 from meanparity.baselines.penalty import PenaltyRidge
-from meanparity.constraints import MeanParity
 from meanparity.kernels import AbstractKernel
 
 
@@ -116,7 +115,6 @@ class MeanPenaltyRidge(PenaltyRidge):
             Weights, in the loss and in the means of groups.
         """
         training = self._read(X, y, sensitive_features, sample_weight)
-        require_groups(training.rows, type(self).__name__)
-        contrasts = MeanParity().functionals(training.rows)
+        contrasts = require_groups(training.rows, type(self).__name__)
         self._fit_penalised(training, contrasts.dense(), orthonormal=True)
         return self

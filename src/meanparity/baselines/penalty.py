@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MultiOutputMixin
@@ -26,6 +26,7 @@ class PenaltyRidge(KernelParameters, MultiOutputMixin, Baseline):  # type: ignor
     alpha: Any
     penalty: float
     fit_intercept: bool
+    _flags: ClassVar = ("fit_intercept",)
 
     def _fit_penalised(self, training: Training, C: FloatArray, *, orthonormal: bool) -> None:
         """Solve and store; C, (n, p), are the coefficients of what is penalised."""
@@ -59,8 +60,7 @@ class PenaltyRidge(KernelParameters, MultiOutputMixin, Baseline):  # type: ignor
                 "The fit overflows: squares of the numbers in X or y are too large or too small "
                 "for floating point. Scale the features and the target."
             )
-        for left_over in {"coef_", "dual_coef_", "X_fit_"} & set(vars(self)):
-            delattr(self, left_over)
+        self._forget("coef_", "dual_coef_", "X_fit_")
         self._functions: Basis = LinearFunctions(origin)
         self._table, self._coef, self._constant = training.table, coef, intercept
         self._single_output = training.single_output

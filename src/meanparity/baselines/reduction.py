@@ -16,8 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from meanparity._typing import Features, FloatArray
 from meanparity.baselines.base import Baseline, check_range, require_groups, require_single_output
 from meanparity.baselines.game import Costs, Grid, Mixture, Oracle, play
-from meanparity.baselines.wrapper import check_regressor, fit_clone, weight_keyword
+from meanparity.baselines.wrapper import check_regressor, fit_clone, predictions, weight_keyword
 from meanparity.estimators.training import read_features
+from meanparity.linalg import require_memory
+
+_MOST = 10_000  # thresholds
+_LEAST = 1e-6  # the game's multipliers go up to 1/slack
 
 
 class ReductionRegressor(Baseline):
@@ -39,7 +43,7 @@ class ReductionRegressor(Baseline):
         The oracle, any scikit-learn regressor whose `fit` takes `sample_weight`. By default least
         squares with an intercept, factored once for all rounds.
     slack : float, default=0.01
-        ε, the allowed difference of distribution functions, above 0 and at most 1.
+        ε, the allowed difference of distribution functions, from 1e-6 to 1.
     thresholds : int or array-like of shape (m,), optional
         Thresholds at equal steps, in the units of y, or how many. By default 41: from 0 to 1, as
         the authors have it, if y lies between these and takes up at least a quarter of the room,
@@ -61,10 +65,11 @@ class ReductionRegressor(Baseline):
     thresholds_ : (m,) array
         The grid.
     disparity_ : float
-        Largest difference of distribution functions on the training rows, of the mixture.
+        Largest difference of distribution functions on the training rows, of the random
+        predictor.
     gap_, tolerance_ : float
-        How far the mixture may be from the best one (in shares of the largest cost), and at what
-        distance the game ends.
+        How far the mixture may be from the best one, in shares of the largest cost and as far as
+        the oracle's answers tell, and at what distance the game ends.
     n_iter_, n_oracle_calls_ : int
         Rounds, and regressions that were fitted.
     n_features_in_, feature_names_in_
@@ -127,12 +132,8 @@ class ReductionRegressor(Baseline):
         sample_weight : array-like of shape (n,), optional
             Weights, in the loss and in the distributions.
         """
-        slack = check_range("slack", self.slack, 0, 1, "a number above 0, and at most 1")
-        if slack == 0:
-            raise ValueError(
-                "slack=0 is out of range: the game's multipliers have no bound then. Pass a small "
-                "number, such as 0.01."
-            )
+        meaning = f"a number from {_LEAST:g}, such as 0.01, to 1"
+        slack = check_range("slack", self.slack, _LEAST, 1, meaning)
         rounds: Any = self.max_iter
         if isinstance(rounds, bool) or not isinstance(rounds, Integral) or rounds < 1:
             raise ValueError(f"max_iter={rounds!r} is not a whole number of 1 or more.")
@@ -146,22 +147,15 @@ class ReductionRegressor(Baseline):
         grid = Grid(_thresholds(self.thresholds, target))
         groups, weights = training.rows.groups, training.weights
         assert groups is not None
-        heavy = np.ones(len(target)) if weights is None else weights
-        present = np.unique(groups.codes[heavy > 0])
-        if weights is not None and len(present) < groups.n_groups:
-            raise ValueError(
-                f"sample_weight is zero in all rows of {groups.n_groups - len(present)} group(s). "
-                "Leave their rows out, or give them weight."
-            )
         oracle = (
-            _least_squares(training.X, heavy)
+            _least_squares(training.X, weights)
             if self.estimator is None
-            else self._oracle(training.X, heavy)
+            else self._oracle(training.X, weights)
         )
         costs = Costs.of(grid, target, groups.codes, weights)
         found = play(costs, oracle, slack=slack, max_iter=int(rounds))
         _warn(found, slack)
-        self._table, self._grid = training.table, grid
+        self._table, self._grid, self._convert = training.table, grid, self.estimator is None
         self.estimators_ = list(found.hypotheses)
         self.mixture_weights_, self.thresholds_ = found.weights, grid.thresholds
         self.gap_, self.tolerance_, self.disparity_ = found.gap, found.tolerance, found.disparity
@@ -176,7 +170,7 @@ class ReductionRegressor(Baseline):
         X : array-like or sparse matrix of shape (n, d), or data frame
             Rows, with the columns that were there in fit.
         """
-        values = self._values(X)
+        values = self.mixture_values(X)
         mean = np.zeros(len(values))
         for column, weight in zip(values.T, self.mixture_weights_, strict=True):
             mean += weight * column  # in this order, whoever else is in the batch
@@ -194,17 +188,28 @@ class ReductionRegressor(Baseline):
         random_state : int, RandomState or None
             Where the draws come from.
         """
-        values = self._values(X)
+        values = self.mixture_values(X)
         random = check_random_state(random_state)
         drawn = random.choice(len(self.mixture_weights_), len(values), p=self.mixture_weights_)
         return np.asarray(values[np.arange(len(values)), drawn])
 
-    def _values(self, X: Any) -> FloatArray:
-        """Predictions of all regressors of the mixture: (n, h)."""
+    def mixture_values(self, X: Any) -> FloatArray:
+        """Predictions of all h regressors of the mixture, whose weights are `mixture_weights_`.
+
+        What the random predictor does on average follows from them without drawing.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+            Rows, with the columns that were there in fit.
+
+        Returns
+        -------
+        (n, h) array
+        """
         check_is_fitted(self, "mixture_weights_")
-        convert = self.estimator is None
-        features = read_features(self, self._table, X, reset=False, convert=convert)
-        columns = [self._grid.snap(_predict(model, features)) for model in self.estimators_]
+        features = read_features(self, self._table, X, reset=False, convert=self._convert)
+        columns = [self._grid.snap(predictions(model, features)) for model in self.estimators_]
         return np.stack(columns, axis=1)
 
     def _check_oracle(self) -> None:
@@ -216,12 +221,12 @@ class ReductionRegressor(Baseline):
                 "GradientBoostingRegressor."
             )
 
-    def _oracle(self, X: Any, weights: FloatArray) -> Oracle:
+    def _oracle(self, X: Any, weights: FloatArray | None) -> Oracle:
         """The user's regressor."""
 
         def answer(target: FloatArray) -> tuple[Any, FloatArray]:
             model = fit_clone(self.estimator, X, target, weights)
-            return model, _predict(model, X)
+            return model, predictions(model, X)
 
         return answer
 
@@ -236,8 +241,9 @@ def _warn(found: Mixture, slack: float) -> None:
         )
     elif found.disparity > 1.1 * slack:
         message = (
-            f"A disparity of {found.disparity:.2g} is left, above slack={slack:g}: no answer of "
-            "the oracle makes it smaller. Raise slack, or use an oracle of richer functions."
+            f"A disparity of {found.disparity:.2g} is left, above slack={slack:g}: the "
+            "oracle's answers, which are no exact solutions, made it no smaller. Raise slack, or "
+            "use another oracle, such as trees."
         )
     if message:
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
@@ -256,12 +262,21 @@ class LinearFunction:
         return values
 
 
-def _least_squares(X: Features, weights: FloatArray) -> Oracle:
+def _least_squares(X: Features, weights: FloatArray | None) -> Oracle:
     """Least squares of least norm, from one decomposition for all targets."""
-    X, share = X.toarray() if sparse.issparse(X) else X, weights / weights.sum()
+    n, d = X.shape
+    require_memory(
+        3 * 8 * n * d,
+        what=f"Least squares on {n:,} rows of {d:,} columns",
+        advice="Use fewer columns, or another oracle.",
+    )
+    X = X.toarray() if sparse.issparse(X) else X
+    share = np.full(n, 1 / n) if weights is None else weights / weights.sum()
     middle, root = share @ X, np.sqrt(share)
     left, sizes, right = np.linalg.svd(root[:, None] * (X - middle), full_matrices=False)
-    keep = sizes > max(*X.shape, 50) * np.finfo(float).eps * sizes.max(initial=0.0)
+    eps = float(np.finfo(float).eps)
+    cut = max(n, d, 50) * eps * sizes.max(initial=0.0) + 8 * eps * np.linalg.norm(middle)
+    keep = sizes > cut
     left, inverse = left[:, keep], right[keep].T / sizes[keep]
 
     def answer(target: FloatArray) -> tuple[Any, FloatArray]:
@@ -273,11 +288,6 @@ def _least_squares(X: Features, weights: FloatArray) -> Oracle:
     return answer
 
 
-def _predict(model: Any, X: Any) -> FloatArray:
-    values = np.asarray(model.predict(X), dtype=float)
-    return values.ravel() if values.ndim == 2 and values.shape[1] == 1 else values
-
-
 def _thresholds(thresholds: Any, y: FloatArray) -> FloatArray:
     """The grid, (m,), that the parameter means for targets y, (n,)."""
     low, high = float(y.min()), float(y.max())
@@ -286,9 +296,9 @@ def _thresholds(thresholds: Any, y: FloatArray) -> FloatArray:
     thresholds = 41 if thresholds is None else thresholds
     if np.ndim(thresholds) == 0:
         whole = isinstance(thresholds, Integral) and not isinstance(thresholds, bool)
-        if not whole or thresholds < 2:
+        if not whole or not 2 <= thresholds <= _MOST:
             raise ValueError(
-                f"thresholds={thresholds!r}. Pass how many, at least 2, or the thresholds "
+                f"thresholds={thresholds!r}. Pass how many, from 2 to {_MOST}, or the thresholds "
                 "themselves."
             )
         if low == high:
@@ -296,8 +306,11 @@ def _thresholds(thresholds: Any, y: FloatArray) -> FloatArray:
                 f"All y are {low:g}, so that thresholds have no range. Pass targets that differ, "
                 "or the thresholds themselves."
             )
-        return np.linspace(low, high, int(thresholds))
-    grid = np.asarray(thresholds, dtype=float)
+        return _fine(np.linspace(low, high, int(thresholds)))
+    try:
+        grid = np.asarray(thresholds, dtype=float)
+    except (TypeError, ValueError):
+        grid = np.zeros(0)
     steps = np.diff(grid) if grid.ndim == 1 else np.zeros(0)
     if not len(steps) or not np.isfinite(grid).all() or not steps[0] > 0:
         raise ValueError(f"thresholds={thresholds!r} are not rising numbers. Pass at least two.")
@@ -305,5 +318,15 @@ def _thresholds(thresholds: Any, y: FloatArray) -> FloatArray:
         raise ValueError(
             f"thresholds have steps from {steps.min():g} to {steps.max():g}. Pass equal steps, for "
             "instance with numpy.linspace."
+        )
+    return _fine(grid)
+
+
+def _fine(grid: FloatArray) -> FloatArray:
+    """A grid that floating point can tell apart, or an error."""
+    if not grid[1] - grid[0] > 64 * np.finfo(float).eps * np.abs(grid).max():
+        raise ValueError(
+            f"Thresholds from {grid[0]!r} to {grid[-1]!r} are too close for floating point. "
+            "Subtract a constant from y, or use fewer thresholds."
         )
     return grid

@@ -9,16 +9,17 @@ units.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from meanparity._typing import Features, FloatArray, IntArray
+from meanparity.linalg import require_memory
 from meanparity.rows import Reading, Rows
 
 _EXPLAINED = 1e-10  # of a column's deviation: what is left of less is nothing but rounding
+_NOISE = 64 * np.finfo(float).eps  # of a column's mean: deviations of less are rounding
 _CONDITION = 1e-6  # eigenvalues of a smaller share are computed without squaring the columns
 
 
@@ -52,10 +53,6 @@ class Encoder:
         """The encoding of training rows."""
         return cls(rows.reading, rows.levels)
 
-    def read(self, sensitive_features: Any, n_rows: int) -> FloatArray:
-        """The numbers of other rows: (n, e)."""
-        return self.encode(self.reading.rows(sensitive_features, n_rows=n_rows))
-
     def encode(self, rows: Rows) -> FloatArray:
         """The numbers of rows that were read the same way: (n, e)."""
         columns = []
@@ -73,6 +70,27 @@ class Encoder:
             known = np.array([position[value] for value in rows.levels[j]], dtype=int)
             columns.append(np.eye(len(position))[known[rows.cells[:, j]], 1:])
         return np.hstack(columns)[rows.codes]
+
+    def checked(self, numbers: FloatArray) -> FloatArray:
+        """Numbers, (n, e), that are near those of values that fit saw; others are refused."""
+        start, result = 0, numbers.copy()
+        for j, name in enumerate(self.reading.sensitive):
+            if name in self.reading.continuous:
+                start += 1
+                continue
+            part = slice(start, start + len(self.levels[j]) - 1)
+            start, indicators = part.stop, np.round(numbers[:, part])
+            off = np.abs(numbers[:, part] - indicators).max(axis=1, initial=0.0)
+            known = (off < 1e-6) & np.isin(indicators, (0.0, 1.0)).all(axis=1)
+            known &= indicators.sum(axis=1) <= 1
+            if not known.all():
+                raise ValueError(
+                    f"The columns of X that tell the sensitive column {name!r} have values in row "
+                    f"{int(known.argmin())} that fit did not see. Leave such rows out, or pass "
+                    "sensitive_features."
+                )
+            result[:, part] = indicators
+        return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,26 +112,25 @@ class Spectrum:
     products: FloatArray
 
     @classmethod
-    def of(cls, Z: FloatArray, y: FloatArray, share: FloatArray) -> Spectrum:
-        """Decompose columns Z, (n, p), of mean zero; `share`, (n,), are weights that sum to one."""
-        some = np.flatnonzero(Z.any(axis=0))
-        if len(some) < Z.shape[1]:
-            part = cls.of(Z[:, some], y, share)
-            vectors = np.zeros((Z.shape[1], len(part.values)))
-            vectors[some] = part.vectors
-            return replace(part, vectors=vectors)
+    def of(cls, Z: FloatArray, y: FloatArray, share: FloatArray, rounding: FloatArray) -> Spectrum:
+        """Decompose columns Z, (n, p), of mean zero and variance one, and products with y, (n,).
+
+        `share`, (n,), are weights that sum to one; `rounding`, (p,), is how much of each column may
+        be nothing but rounding.
+        """
         root = np.sqrt(share)
         Z, y = root[:, None] * Z, root * y
-        values, vectors = np.linalg.eigh(Z.T @ Z)
-        products = vectors.T @ (Z.T @ y)
-        if values.min(initial=np.inf) < _CONDITION * values.max(initial=0.0):
+        n, p = Z.shape
+        if p <= n:
+            values, vectors = np.linalg.eigh(Z.T @ Z)
+            if values.min(initial=np.inf) > _CONDITION * values.max(initial=0.0):
+                return cls(values, vectors, vectors.T @ (Z.T @ y))
             both = np.asarray(np.linalg.qr(np.column_stack([Z, y]), mode="r"))
-            left, sizes, right = np.linalg.svd(both[:, :-1], full_matrices=False)
-            cut = max(*Z.shape, 50) * np.finfo(float).eps * np.linalg.norm(sizes)
-            keep = sizes > cut
-            values, vectors = sizes[keep] ** 2, right[keep].T
-            products = sizes[keep] * (left[:, keep].T @ both[:, -1])
-        return cls(values, vectors, products)
+            Z, y = both[:, :-1], both[:, -1]
+        left, sizes, right = np.linalg.svd(Z, full_matrices=False)
+        cut = max(n, p, 50) * np.finfo(float).eps * np.linalg.norm(sizes)
+        keep = sizes > cut + 8 * np.linalg.norm(rounding)
+        return cls(sizes[keep] ** 2, right[keep].T, sizes[keep] * (left[:, keep].T @ y))
 
     def solve(self, ridge: float) -> FloatArray:
         """Coefficients of least squares with a penalty, in these coordinates: (r,)."""
@@ -133,18 +150,21 @@ class TwoStage:
     encoder : Encoder
         Takes sensitive values to numbers.
     s_mean, s_scale : (e,) arrays
-        Means and deviations of these numbers.
-    x_mean, u_scale : (d,) arrays
-        Means of the features, and deviations of what S leaves of them (infinite for nothing).
-    slopes : (e, d) array
-        The regression of X on standardised S.
+        Means and deviations of these numbers (infinite for a constant).
+    kept : (r,) array of int
+        The columns of X of which S leaves anything.
+    x_mean, u_scale : (r,) arrays
+        Their means, and the deviations of what is left.
+    slopes : (e, r) array
+        Their regression on standardised S.
     back : (d + 1, e) array or None
-        Takes a constant and features to the numbers, where columns of X hold them.
+        Takes a constant and features to the numbers, where columns of X tell them.
     """
 
     encoder: Encoder
     s_mean: FloatArray
     s_scale: FloatArray
+    kept: IntArray
     x_mean: FloatArray
     u_scale: FloatArray
     slopes: FloatArray
@@ -158,8 +178,8 @@ class TwoStage:
         encoder = Encoder.of(rows)
         numbers, X = encoder.encode(rows), _dense(X)
         s_mean = share @ numbers
-        s_scale = np.sqrt(share @ (numbers - s_mean) ** 2)
-        s_scale[s_scale <= 1e-14 * np.abs(s_mean)] = np.inf
+        s_scale = _deviation(numbers - s_mean, share)
+        s_scale[s_scale <= _NOISE * np.abs(s_mean)] = np.inf
         if not np.isfinite(s_scale).any():
             raise ValueError(
                 f"sensitive_features has one group only in all {rows.n_rows} rows, so there is "
@@ -168,39 +188,75 @@ class TwoStage:
         S = (numbers - s_mean) / s_scale
         x_mean = share @ X
         U, root = X - x_mean, np.sqrt(share)[:, None]
-        before = np.sqrt(np.einsum("i,ij,ij->j", share, U, U))
+        before = _deviation(U, share)
         left, sizes, right = np.linalg.svd(root * S, full_matrices=False)
         keep = sizes > _EXPLAINED * sizes[0]
         slopes = (right[keep].T / sizes[keep]) @ ((root * left[:, keep]).T @ U)
         U -= S @ slopes
-        deviation = np.sqrt(np.einsum("i,ij,ij->j", share, U, U))
+        deviation = _deviation(U, share)
         if not np.isfinite(deviation).all():
-            raise ValueError("The squares of X are infinite. Scale the features.")
-        explained = deviation <= _EXPLAINED * np.maximum(before, 1e-5 * np.abs(x_mean))
-        u_scale = np.where(explained, np.inf, deviation)
+            raise ValueError("X is too large for floating point. Scale the features.")
+        explained = deviation <= _EXPLAINED * before + _NOISE * np.abs(x_mean)
+        kept = np.flatnonzero(~explained)
         back = _back(X, np.flatnonzero(explained), numbers)
-        U /= u_scale
-        return cls(encoder, s_mean, s_scale, x_mean, u_scale, slopes, back), S, U
+        if explained.any():
+            U, slopes = U[:, kept], slopes[:, kept]
+            x_mean, deviation = x_mean[kept], deviation[kept]
+        U /= deviation
+        return cls(encoder, s_mean, s_scale, kept, x_mean, deviation, slopes, back), S, U
+
+    @property
+    def s_rounding(self) -> FloatArray:
+        """How much of each column of S may be rounding: (e,)."""
+        return np.asarray(np.finfo(float).eps * (1 + np.abs(self.s_mean) / self.s_scale))
+
+    @property
+    def u_rounding(self) -> FloatArray:
+        """How much of each column of U may be rounding: (r,)."""
+        taken = np.abs(self.slopes).sum(axis=0)
+        size = 1 + (np.abs(self.x_mean) + taken) / self.u_scale
+        return np.asarray(np.finfo(float).eps * size)
 
     def sensitive(self, numbers: FloatArray) -> FloatArray:
         """S: (n, e)."""
         return (numbers - self.s_mean) / self.s_scale
 
     def rest(self, X: Features, S: FloatArray) -> FloatArray:
-        """U: (n, d)."""
-        rest: FloatArray = (_dense(X) - self.x_mean - S @ self.slopes) / self.u_scale
-        return rest
+        """U: (n, r)."""
+        rest = _dense(X[:, self.kept]) - self.x_mean - S @ self.slopes
+        return np.asarray(rest / self.u_scale)
 
-    def recover(self, X: Features) -> FloatArray | None:
-        """The sensitive numbers of rows whose features hold them, (n, e); None if they do not."""
-        if self.back is None:
-            return None
+    @property
+    def is_told(self) -> bool:
+        """Whether the features tell the sensitive numbers."""
+        return self.back is not None
+
+    def recover(self, X: Features) -> FloatArray:
+        """The sensitive numbers of rows whose features tell them: (n, e)."""
+        assert self.back is not None
         numbers: FloatArray = X @ self.back[1:] + self.back[0]
-        return numbers
+        return self.encoder.checked(numbers)
 
 
 def _dense(X: Features) -> FloatArray:
-    return np.asarray(X.toarray() if sparse.issparse(X) else X)
+    if not sparse.issparse(X):
+        return np.asarray(X)
+    require_memory(
+        3 * 8 * X.shape[0] * X.shape[1],
+        what=f"What S leaves of {X.shape[1]:,} columns of {X.shape[0]:,} rows is not sparse, and",
+        advice="Use fewer columns, or a method that keeps them sparse: ParityRidge.",
+    )
+    return np.asarray(X.toarray())
+
+
+def _deviation(Z: FloatArray, share: FloatArray) -> FloatArray:
+    """Standard deviations of columns of mean zero, (n, p), whatever their size: (p,)."""
+    unit = np.abs(Z).max(axis=0, initial=0.0)
+    if ((unit > 0) & ((unit < 1e-150) | (unit > 1e150))).any():
+        safe = np.where(unit > 0, unit, 1.0)
+        return np.asarray(unit * _deviation(Z / safe, share))
+    deviation: FloatArray = np.sqrt(np.einsum("i,ij,ij->j", share, Z, Z))
+    return deviation
 
 
 def _back(X: FloatArray, explained: IntArray, numbers: FloatArray) -> FloatArray | None:

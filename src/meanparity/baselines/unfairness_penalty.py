@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from meanparity.baselines.bounded import BoundedRegression, share_of
+from meanparity.baselines.bounded import BoundedRegression
 from meanparity.baselines.two_stage import Spectrum
 
 
@@ -26,12 +26,13 @@ class UnfairnessPenaltyRidge(BoundedRegression):
     Parameters
     ----------
     unfairness : float, default=0.05
-        ε, from 0 (S is not used at all) to 1 (least squares).
+        ε, from 0 (S is not used at all) to 1 (least squares). The authors have no default.
     alpha : float, default=0.0
-        Ridge penalty of β, on standardised columns. The authors' default is none.
+        Ridge penalty of β, on standardised columns; n times the `lambda` of the authors' package,
+        whose default is none as well.
     fit_intercept : bool, default=True
-        Whether the mean of y is added. Without it the predictions have mean 0, for a y that is
-        centred already.
+        Whether the mean of y is added; leave it out of a y that is centred already. S and U are
+        centred either way.
     continuous : "auto" or list of names or positions, default="auto"
         Sensitive columns that are numbers, such as age; "auto" takes columns of numbers with more
         than 20 values. Of others every value is a category.
@@ -57,6 +58,12 @@ class UnfairnessPenaltyRidge(BoundedRegression):
         λ_r, on standardised columns; infinite for ``unfairness=0``.
     n_features_in_, feature_names_in_
         Number and names of the columns seen in fit.
+
+    Notes
+    -----
+    Several sensitive columns stand side by side. Of a column of categories all but the first, in
+    the order of the labels, have an indicator (as in the authors' package), so with three or more
+    the penalty, and a little of the solution, depends on which is first.
 
     References
     ----------
@@ -107,24 +114,23 @@ class UnfairnessPenaltyRidge(BoundedRegression):
             Weights.
         """
         problem = self._prepare(X, y, sensitive_features, sample_weight)
-        on_s = Spectrum.of(problem.S, problem.y, problem.share)
-        on_u = Spectrum.of(problem.U, problem.y, problem.share)
+        on_s, on_u = problem.spectra()
         rest = on_u.solve(problem.alpha / problem.total)
         variance = on_u.variance(rest)
         ridge = _penalty(on_s, variance, problem.bound)
         sensitive = on_s.solve(ridge) if np.isfinite(ridge) else np.zeros_like(on_s.values)
+        self._store(problem, on_s.variance(sensitive), variance)
         self.sensitive_penalty_ = ridge * problem.total
-        self.r2_sensitive_ = share_of(on_s.variance(sensitive), variance)
-        self._store_linear(on_s.vectors @ sensitive, on_u.vectors @ rest)
+        self._store_linear(problem, on_s.vectors @ sensitive, on_u.vectors @ rest)
         return self
 
 
 def _penalty(on_s: Spectrum, rest: float, bound: float) -> float:
     """The smallest penalty at which S explains at most the bound, beside the variance `rest`."""
     free = on_s.variance(on_s.solve(0.0))
-    if free <= 0 or share_of(free, rest) <= bound:
+    allowed = bound / (1 - bound) * rest if bound < 1 else np.inf
+    if free / allowed - 1 <= 0 if allowed > 0 else free <= 0:
         return 0.0
-    allowed = bound / (1 - bound) * rest
     if allowed <= 0:
         return float(np.inf)
     # at ridge = top·√(free/allowed) every coefficient has shrunk by more than that root

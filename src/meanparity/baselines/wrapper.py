@@ -5,6 +5,7 @@ from __future__ import annotations
 from inspect import Parameter, signature
 from typing import Any
 
+import numpy as np
 import sklearn
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -16,7 +17,7 @@ from meanparity._typing import FloatArray
 def check_regressor(estimator: Any) -> None:
     """Refuse what cannot be fitted, and predict."""
     if isinstance(estimator, type) or not all(
-        hasattr(estimator, name) for name in ("fit", "predict", "get_params")
+        hasattr(type(estimator), name) for name in ("fit", "predict", "get_params")
     ):
         raise TypeError(
             f"estimator={estimator!r} is not a regressor. Pass an object with fit and predict, "
@@ -44,14 +45,19 @@ def weight_keyword(estimator: Any) -> str | None:
         inner = weight_keyword(last)
         routed = sklearn.get_config()["enable_metadata_routing"]
         return inner if inner is None or routed else f"{name}__{inner}"
+    inner = getattr(estimator, "regressor", None) or getattr(estimator, "estimator", None)
+    if hasattr(inner, "fit") and weight_keyword(inner) is None:
+        return None
     kinds = {parameter.kind for parameter in signature(estimator.fit).parameters.values()}
     return "sample_weight" if Parameter.VAR_KEYWORD in kinds else None
 
 
 def fit_clone(estimator: Any, X: Any, y: FloatArray, weights: FloatArray | None) -> Any:
-    """A fitted copy of a regressor."""
+    """A fitted copy of a regressor, which may write into what it gets."""
+    model, X, y = clone(estimator), X.copy() if hasattr(X, "copy") else X, y.copy()
     if weights is None:
-        return clone(estimator).fit(X, y)
+        model.fit(X, y)
+        return model
     keyword = weight_keyword(estimator)
     if keyword is None:
         raise ValueError(
@@ -59,4 +65,23 @@ def fit_clone(estimator: Any, X: Any, y: FloatArray, weights: FloatArray | None)
             "cannot be told apart. Use a regressor that takes weights, such as "
             "RandomForestRegressor or Ridge."
         )
-    return clone(estimator).fit(X, y, **{keyword: weights})
+    model.fit(X, y, **{keyword: weights.copy()})
+    return model
+
+
+def predictions(model: Any, X: Any) -> FloatArray:
+    """What a fitted regressor predicts, (n,), if it is one finite number for each row."""
+    values = np.asarray(model.predict(X), dtype=float)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(
+            f"{type(model).__name__} predicts an array of shape {values.shape}. Use a regressor of "
+            "one output."
+        )
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"{type(model).__name__} predicts {values[~np.isfinite(values)][0]} for some rows. "
+            "Use a regressor that predicts finite numbers, or scale the data."
+        )
+    return values

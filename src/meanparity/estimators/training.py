@@ -142,23 +142,24 @@ def sensitive_values(
         return sensitive_features
     if table.sensitive:
         return table.sensitive_values(X)
+    pool = " A pool needs them as well: pool=(X_pool, sensitive_features_pool)."
     raise ValueError(
         f"{name} needs to know who is in which group. Pass fit(X, y, sensitive_features=...), or, "
-        f"if the sensitive columns are in X, name them: {name}(sensitive_columns=[...]). A pool "
-        "needs them as well: pool=(X_pool, sensitive_features_pool)."
+        f"if the sensitive columns are in X, name them: {name}(sensitive_columns=[...])."
+        + (pool if hasattr(estimator, "parity_on") else "")
     )
 
 
-def refuse_identifier(rows: Rows) -> None:
-    """Refuse groups of one row each."""
+def refuse_identifier(rows: Rows, if_number: str = "pass continuous=[its name] or bin it") -> None:
+    """Refuse groups of one row each; the second argument says what to do with a number."""
     groups = rows.groups
     alone = groups is not None and rows.reading.intersectional and groups.n_groups == rows.n_rows
     if alone and not rows.reading.control and not rows.reading.continuous and rows.weights is None:
         raise ValueError(
             f"sensitive_features has {rows.n_rows} different values in {rows.n_rows} rows: every "
             "row is its own group, and equal group means would make every prediction the same. If "
-            "the column is a number such as age, pass continuous=[its name] or bin it; if it is an "
-            "identifier, pass another column."
+            f"the column is a number such as age, {if_number}; if it is an identifier, pass "
+            "another column."
         )
 
 

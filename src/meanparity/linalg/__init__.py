@@ -2,7 +2,7 @@
 
 from meanparity.linalg.blas import multiply
 from meanparity.linalg.memory import require_memory
-from meanparity.linalg.small import pivoted_cholesky, symmetric_basis
+from meanparity.linalg.small import dense_features, pivoted_cholesky, symmetric_basis
 from meanparity.linalg.symmetric import (
     Eigen,
     SymmetricFactor,
@@ -14,6 +14,7 @@ __all__ = [
     "Eigen",
     "SymmetricFactor",
     "SymmetricMatrix",
+    "dense_features",
     "multiply",
     "pivoted_cholesky",
     "require_memory",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import scipy.linalg
 
 from meanparity._typing import FloatArray
 
@@ -38,7 +39,10 @@ def symmetric_basis(E: FloatArray, cut: float) -> tuple[FloatArray, FloatArray]:
 
 
 def pivoted_cholesky(
-    diagonal: FloatArray, column: Callable[[int], FloatArray], tolerance: float = 1e-12
+    diagonal: FloatArray,
+    column: Callable[[int], FloatArray],
+    tolerance: float = 1e-12,
+    max_rank: int | None = None,
 ) -> FloatArray:
     """Features F with ``F @ F.T = R`` for a symmetric positive semidefinite R, never built whole.
 
@@ -53,6 +57,8 @@ def pivoted_cholesky(
         ``column(j)`` gives column j of R, (k,).
     tolerance : float
         Relative size of the diagonal at which the rest is taken for rounding.
+    max_rank : int, optional
+        Columns of F at most, whatever is left.
 
     Returns
     -------
@@ -67,8 +73,9 @@ def pivoted_cholesky(
     """
     left = np.array(diagonal, dtype=float)
     stop = tolerance * left.max(initial=0.0)
-    features, rank = np.empty((min(len(left), 32), len(left))), 0
-    while rank < len(left):
+    most = len(left) if max_rank is None else min(max_rank, len(left))
+    features, rank = np.empty((min(most, 32), len(left))), 0
+    while rank < most:
         pivot = int(np.argmax(left))
         if not left[pivot] > stop:
             break
@@ -81,3 +88,20 @@ def pivoted_cholesky(
         left[pivot] = 0.0
         rank += 1
     return np.ascontiguousarray(features[:rank].T)
+
+
+def dense_features(R: FloatArray, tolerance: float = 1e-12) -> FloatArray:
+    """The same features, (k, r), from the whole matrix R, (k, k): faster if they are many.
+
+    Examples
+    --------
+    >>> R = np.array([[4.0, 2.0], [2.0, 1.0]])
+    >>> dense_features(R)
+    array([[2.],
+           [1.]])
+    """
+    cut = tolerance * float(R.diagonal().max())
+    factor, pivots, rank, _ = scipy.linalg.lapack.dpstrf(R, tol=cut, lower=1)
+    features = np.empty((len(R), int(rank)))
+    features[pivots - 1] = np.tril(factor)[:, :rank]
+    return features

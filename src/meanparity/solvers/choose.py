@@ -52,7 +52,7 @@ def solve(
         )
     start = time.perf_counter()
     n, d = task.X.shape
-    if solver == "primal" or (solver == "auto" and is_linear and (n > d or not task.alpha.all())):
+    if solver == "primal" or (solver == "auto" and is_linear and task.suits_columns):
         name, bytes_, pieces = "primal", 8 * d * d, solve_each(task, solve_primal)
         reason = f"linear functions of {d} columns on {n} rows"
     else:

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 
 from meanparity._typing import FloatArray
 from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.kernels import BoundKernel, gram
 from meanparity.linalg import SymmetricFactor, SymmetricMatrix, symmetric_basis
-from meanparity.solvers.primal import solve_primal_pulled
+from meanparity.solvers.primal import solve_primal_penalised
 from meanparity.solvers.spectral import pseudo_inverse
 from meanparity.solvers.task import Task
 
@@ -69,10 +70,10 @@ def solve_penalised(
     on_columns : bool
         Which of these it is.
     """
-    (n, d), alpha = task.X.shape, float(task.alpha[0])
-    if is_linear and (n > d or alpha == 0):
+    alpha = float(task.alpha[0])
+    if is_linear and task.suits_columns:
         settings = penalty.strength, penalty.C
-        theta, intercept = solve_primal_pulled(
+        theta, intercept = solve_primal_penalised(
             task, alpha, *settings, orthonormal=penalty.orthonormal
         )
         return theta, intercept, True
@@ -100,13 +101,27 @@ def _solve_dual(
     solved = root * _factorise(K, alpha).solve(rhs)
     coef, Z = solved[:, :m], solved[:, m:]
     if penalty.strength > 0:
-        small = np.diag(signs / penalty.strength) + V.T @ Z
-        coef = coef - Z @ np.linalg.lstsq(small, V.T @ coef, rcond=None)[0]
+        # (I/ζ + VᵀZ)⁻¹, in whichever of two forms is of ordinary size
+        products, seen = V.T @ Z, V.T @ coef
+        if penalty.strength * np.abs(products).max(initial=0.0) > 1:
+            small = np.diag(signs / penalty.strength) + products
+        else:
+            small, seen = np.diag(signs) + penalty.strength * products, penalty.strength * seen
+        coef = coef - Z @ _solve_small(small, seen)
     intercept = centre
     if row_means is not None:
         coef = coef - np.outer(task.shares, coef.sum(axis=0))
         intercept = centre - row_means @ coef
     return coef, intercept
+
+
+def _solve_small(small: FloatArray, rhs: FloatArray) -> FloatArray:
+    """``small⁻¹ rhs``, symmetric and positive definite unless the kernel is not."""
+    try:
+        found = scipy.linalg.solve((small + small.T) / 2, rhs, assume_a="pos", check_finite=False)
+        return np.asarray(found)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(small, rhs, rcond=None)[0])
 
 
 def _factorise(K: SymmetricMatrix, alpha: float) -> SymmetricFactor:

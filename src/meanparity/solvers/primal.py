@@ -67,7 +67,7 @@ def solve_primal(task: Task, alpha: float) -> Pieces:
     return fits[0], fits[1], multipliers
 
 
-def solve_primal_pulled(
+def solve_primal_penalised(
     task: Task, alpha: float, penalty: float, C: FloatArray, *, orthonormal: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Minimise ``Σ u (y − Xθ − b)² + λ‖θ‖² + ζ‖Rᵀθ‖²``, whatever the size of ζ.
@@ -96,6 +96,8 @@ def solve_primal_pulled(
     if orthonormal:
         R = _span(R, 10 * np.finfo(float).eps * np.linalg.norm(norms))
     triangle, targets = rows.triangle()
+    if not np.isfinite(triangle).all() or not np.isfinite(norms).all():
+        raise ValueError("The squares of X are infinite. Scale the features.")
     left, s, right = np.linalg.svd(triangle, full_matrices=False)
     keep = s > rows.rounding(triangle)
     s, right = s[keep], right[keep]
@@ -103,6 +105,7 @@ def solve_primal_pulled(
     root = np.sqrt(s**2 + alpha)[:, None]
     psi = s[:, None] * (left[:, keep].T @ targets) / root
     directions, sizes, _ = np.linalg.svd((right @ R) / root, full_matrices=False)
+    sizes = np.where(sizes > 1e-14 * sizes.max(initial=0.0), sizes, 0.0)
     strength = penalty * sizes**2
     psi -= directions @ ((strength / (1 + strength))[:, None] * (directions.T @ psi))
     theta = right.T @ (psi / root)

@@ -35,8 +35,9 @@ def pseudo_inverse(eigen: Eigen, alpha: float) -> Eigen:
     low, high = factor.values.min(), np.abs(factor.values).max()
     if low < -1e-8 * high:
         warn(
-            f"The kernel matrix is indefinite: K + alpha·I has an eigenvalue of {low:.3g}. Parity "
-            "holds, but the solution is a stationary point and no minimum, and may be far off. "
+            f"The kernel matrix is indefinite: K + alpha·I has an eigenvalue of {low:.3g}. What "
+            "is constrained holds, but the solution is a stationary point and no minimum, and may "
+            "be far off. "
             "Raise alpha, or choose another kernel."
         )
     elif 0 < alpha < factor.cut * high:

@@ -73,6 +73,12 @@ class Task:
         return np.full(n, 1 / n) if self.weights is None else self.weights / self.weights.sum()
 
     @property
+    def suits_columns(self) -> bool:
+        """Whether linear functions are better solved for their columns than for their rows."""
+        n, d = self.X.shape
+        return bool(n > d or not self.alpha.all())
+
+    @property
     def targets(self) -> FloatArray:
         """Targets of all functionals, on the training rows and then on the pool: (q, m)."""
         m = self.Y.shape[1]
