@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
-from tests.oracles.baselines import LoopedReduction
+from tests.oracles.reduction import LoopedReduction
 
 from meanparity.baselines import METHODS, CorrelationBoundedRegression, ReductionRegressor
 

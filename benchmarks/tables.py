@@ -35,26 +35,39 @@ def trials(
     for seed in seeds:
         train, test = split(table, s, seed)
         mean = table.y[train].mean()
-        y = table.y - mean
         for name in names:
             method = METHODS[name]
             if setting not in method.settings:
                 continue
-            # the authors' grid of thresholds, from 0 to 1, moves along with y
-            grid = {"thresholds": np.linspace(0, 1, 41) - mean} if name == "RBA" else {}
+            y = table.y - mean if method.centred else table.y
             start = time.perf_counter()
-            model = method.fit(
-                X[train], y[train], sensitive_features=s[train], setting=setting, **grid
-            )
-            row = dict(zip(KEYS, (dataset, setting, name), strict=True), trial=seed)
-            row["seconds"] = time.perf_counter() - start
-            for part, rows in (("train", train), ("test", test)):
-                groups = {"sensitive_features": s[rows]}
-                predicted = method.predict(model, X[rows], **groups)
-                row[f"mse_{part}"] = np.mean((y[rows] - predicted) ** 2)
-                row[f"smd_{part}"] = mean_parity_gap(y[rows], predicted, **groups)
-                row[f"w1_{part}"] = wasserstein_gap(y[rows], predicted, **groups)
-            yield row
+            model = method.fit(X[train], y[train], sensitive_features=s[train], setting=setting)
+            seconds = time.perf_counter() - start
+            parts = {"train": train, "test": test}
+            both = {
+                part: method.mixture(model, X[rows], sensitive_features=s[rows])
+                for part, rows in parts.items()
+            }
+            means = {part: (values @ w[:, None], np.ones(1)) for part, (values, w) in both.items()}
+            kinds = {name: both} | ({f"{name}-mean": means} if method.is_random else {})
+            for kind, of_parts in kinds.items():
+                row = dict(zip(KEYS, (dataset, setting, kind), strict=True), trial=seed)
+                row["seconds"] = seconds
+                for part, rows in parts.items():
+                    numbers = measure(y[rows], s[rows], *of_parts[part])
+                    row |= {f"{name}_{part}": value for name, value in numbers.items()}
+                yield row
+
+
+def measure(y, s, values, weights) -> dict[str, float]:
+    """MSE, SMD and W1 gap of a predictor that predicts one of the columns of values, at random."""
+    n, h = values.shape
+    people = {"sensitive_features": np.repeat(s, h), "sample_weight": np.tile(weights, n)}
+    return {
+        "mse": float(np.mean((y[:, None] - values) ** 2, axis=0) @ weights),
+        "smd": mean_parity_gap(None, values.ravel(), **people),
+        "w1": wasserstein_gap(None, values.ravel(), **people),
+    }
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
@@ -93,8 +106,9 @@ def main() -> None:
         for setting in ("linear", "kernel"):
             for row in trials(Path(folder), dataset, setting):
                 rows.append(row)
-                print(f"\r{dataset}, {setting}, trial {row['trial']}: {row['method']:<12}", end="")
-    print()
+                if sys.stderr.isatty():
+                    what = f"{dataset}, {setting}, trial {row['trial']}: {row['method']:<12}"
+                    print(f"\r{what}", end="", file=sys.stderr)
     Path("output").mkdir(exist_ok=True)
     table = pd.DataFrame(rows)
     means = summary(table)

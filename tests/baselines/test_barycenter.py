@@ -51,7 +51,15 @@ def test_a_smaller_unfairness_never_raises_the_gap(data):
             wasserstein_gap(y, model.predict(X, sensitive_features=s), sensitive_features=s)
         )
     assert np.all(np.diff(gaps) > 0)
+    ends = [
+        BarycenterRegressor(unfairness=u)
+        .fit(X, y, sensitive_features=s)
+        .predict(X, sensitive_features=s)
+        for u in (0.0, 0.3, 1.0)
+    ]
+    assert np.allclose(ends[1], 0.7 * ends[0] + 0.3 * ends[2], rtol=0, atol=1e-12)
     base = LinearRegression().fit(X, y).predict(X)
+    assert np.array_equal(ends[2], base)
     assert gaps[-1] == pytest.approx(wasserstein_gap(y, base, sensitive_features=s))
     assert gaps[0] < 0.02 * gaps[-1]
 
@@ -77,6 +85,9 @@ def test_it_is_the_nearest_such_predictor():
     X = np.column_stack([f, np.zeros(80)])
     model = BarycenterRegressor().fit(X, f, sensitive_features=s)
     moved = model.predict(X, sensitive_features=s)
+    middle = (np.sort(f[:40]) + np.sort(f[40:])) / 2
+    for group in (moved[:40], moved[40:]):
+        assert np.allclose(np.sort(group), middle, rtol=0, atol=1e-9)
     cost = np.mean((moved - f) ** 2)
     target = np.sort(moved[:40])
     for _ in range(200):

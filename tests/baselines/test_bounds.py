@@ -255,3 +255,27 @@ def test_values_that_fit_did_not_see(data):
     model = CorrelationBoundedRegression().fit(X, y, sensitive_features=text)
     with pytest.raises(ValueError, match=r"has the value 'X', which fit did not see.*'F', 'M'"):
         model.predict(X[:2], sensitive_features=["F", "X"])
+
+
+def test_the_exact_bound_never_costs_more_than_the_penalty():
+    for seed in range(30):
+        X, y, S, _, train, _ = problem(seed, "both")
+        X, y, S = X[train], y[train], S[train]
+        for bound in (0.01, 0.1, 0.4):
+            losses = [
+                np.mean((y - method(unfairness=bound, alpha=0.0).fit(X, y, sensitive_features=S)
+                         .predict(X, sensitive_features=S)) ** 2)
+                for method in METHODS
+            ]  # fmt: skip
+            assert losses[0] <= losses[1] + 1e-12
+
+
+def test_without_a_penalty_names_of_groups_do_not_matter(data):
+    X, y, _ = data
+    groups = np.digitize(X[:, 0], [-0.5, 0.5])
+    model = CorrelationBoundedRegression(unfairness=0.01, alpha=0.0)
+    found = []
+    for names in (["a", "b", "c"], ["z", "y", "x"]):
+        s = np.array(names)[groups]
+        found.append(model.fit(X, y, sensitive_features=s).predict(X, sensitive_features=s))
+    assert np.allclose(*found, rtol=0, atol=1e-9)

@@ -21,7 +21,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from meanparity import ParityWarning
 from meanparity.baselines import (
     METHODS,
     BarycenterRegressor,
@@ -277,8 +276,7 @@ def test_wrapped_regressors_see_the_table_as_it_is(data):
     )
     encoded = make_column_transformer((OneHotEncoder(), ["city"]), remainder="passthrough")
     base = make_pipeline(encoded, HistGradientBoostingRegressor(max_iter=10, random_state=0))
-    with pytest.warns(ParityWarning, match="rows of equal predictions cannot be moved apart"):
-        model = BarycenterRegressor(base).fit(frame, y, sensitive_features=s)
+    model = BarycenterRegressor(base).fit(frame, y, sensitive_features=s)
     assert model.predict(frame, sensitive_features=s).shape == (200,)
     reduced = ReductionRegressor(base, slack=0.3, max_iter=5).fit(frame, y, sensitive_features=s)
     assert reduced.predict(frame).shape == (200,)
@@ -300,6 +298,68 @@ def test_the_registry_names_all_methods():
     }
     assert set(ALL) <= made
     assert all(method.name == name for name, method in METHODS.items())
+
+
+DEFAULTS = {  # the authors', or the paper's
+    MeanPenaltyRidge: {"alpha": 1.0, "penalty": 10.0, "kernel": "linear", "fit_intercept": False},
+    CovariancePenaltyRidge: {"alpha": 1.0, "penalty": 10.0, "sensitive_kernel": None},
+    CorrelationBoundedRegression: {"unfairness": 0.1, "alpha": 1.0, "gamma": 1.0},
+    UnfairnessPenaltyRidge: {"unfairness": 0.05, "alpha": 0.0, "fit_intercept": True},
+    ReductionRegressor: {"slack": 0.01, "max_iter": 50, "thresholds": None, "estimator": None},
+    BarycenterRegressor: {"unfairness": 0.0, "estimator": None},
+}
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_defaults(method):
+    parameters = method().get_params()
+    assert DEFAULTS[method].items() <= parameters.items()
+
+
+LINEAR, RBF = {"kernel": "linear", "alpha": 0.0}, {"kernel": "rbf", "gamma": 0.1, "alpha": 1.0}
+REGISTERED = {
+    ("KRR", "kernel"): RBF,
+    **{
+        (f"{m}-{p}", "linear"): LINEAR | {"penalty": 10.0**p}
+        for m in ("FPR", "FKR")
+        for p in (1, 3)
+    },
+    **{(f"{m}-{p}", "kernel"): RBF | {"penalty": 10.0**p} for m in ("FPR", "FKR") for p in (1, 3)},
+    ("NRFC", "linear"): LINEAR | {"unfairness": 0.0},
+    ("NRFC", "kernel"): RBF | {"unfairness": 0.0},
+    ("FRRM", "linear"): {"alpha": 0.0, "unfairness": 0.05},
+    ("RBA", "linear"): {"slack": 0.01},
+    ("Barycenter", "kernel"): {f"estimator__{name}": value for name, value in RBF.items()},
+    ("Ours", "linear"): LINEAR | {"unfairness": 0.0},
+    ("Ours", "kernel"): RBF | {"unfairness": 0.0},
+}
+
+
+@pytest.mark.parametrize(("name", "setting"), REGISTERED)
+def test_the_registry_has_the_papers_settings(name, setting):
+    parameters = METHODS[name].make(setting).get_params()
+    assert REGISTERED[name, setting].items() <= parameters.items()
+
+
+def test_the_registry_can_travel_to_other_processes():
+    for name, method in METHODS.items():
+        again = pickle.loads(pickle.dumps(method))
+        assert again.name == name
+        assert type(again.make(method.settings[0])) is type(method.make(method.settings[0]))
+
+
+def test_mixtures_of_all_methods(data):
+    X, y, s = data
+    for method in METHODS.values():
+        if "linear" not in method.settings:
+            continue
+        model = method.fit(
+            X, y, sensitive_features=s, **({"slack": 0.3} if method.is_random else {})
+        )
+        values, weights = method.mixture(model, X, sensitive_features=s)
+        assert weights.sum() == pytest.approx(1.0)
+        mean = method.predict(model, X, sensitive_features=s)
+        assert np.allclose(values @ weights, mean, rtol=0, atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:Sensitive column .* is read as a number")

@@ -10,10 +10,11 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from meanparity import ParityKernelRidge
+from meanparity import CovarianceParity, ParityKernelRidge
 from meanparity.baselines import CovariancePenaltyRidge, MeanPenaltyRidge
 from meanparity.datasets import make_synthetic
 from meanparity.kernels import Kernel
+from meanparity.metrics import mean_parity_gap
 from tests.oracles.baselines import (
     contrasts,
     covariance_penalty_matrix,
@@ -199,3 +200,86 @@ def test_text_has_an_indicator_for_each_value(data):
     model = CovariancePenaltyRidge(penalty=1e4)
     named = model.fit(X, y, sensitive_features=text).predict(X)
     assert np.allclose(named, model.fit(X, y, sensitive_features=indicators).predict(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_two_groups_make_both_penalties_one(data, kernel):
+    """With two groups either penalty moves along the tradeoff of mean parity."""
+    X, y, s = data
+    shared = {"kernel": kernel, "alpha": 0.7}
+    parity = ParityKernelRidge(**shared).fit(X, y, sensitive_features=s).tradeoff_
+    ends = parity.at(0.0).predict(X), parity.at(1.0).predict(X)
+    for model in (
+        MeanPenaltyRidge(penalty=30.0, **shared),
+        CovariancePenaltyRidge(penalty=1e5, sensitive_kernel=Kernel("linear"), **shared),
+    ):
+        predicted = model.fit(X, y, sensitive_features=s).predict(X)
+        gaps = [mean_parity_gap(None, g, sensitive_features=s) for g in (predicted, ends[1])]
+        u = gaps[0] / gaps[1]
+        assert 0.01 < u < 0.99
+        assert np.allclose(predicted, (1 - u) * ends[0] + u * ends[1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("number", [True, False])
+def test_covariance_parity_is_the_end_of_the_covariance_penalty(data, kernel, number):
+    X, y, _ = data
+    s = X[:, 0] + X[:, 1] if number else np.digitize(X[:, 0], [-0.5, 0.5])
+    parity = ParityKernelRidge(
+        kernel=kernel, constraint=CovarianceParity("polynomial", gamma=1.0, degree=2)
+    ).fit(X, y, sensitive_features=s)
+    model = CovariancePenaltyRidge(
+        kernel=kernel, penalty=1e14, sensitive_kernel=Kernel("polynomial", gamma=1.0, degree=2)
+    ).fit(X, y, sensitive_features=s)
+    assert np.allclose(model.predict(X), parity.predict(X), rtol=0, atol=1e-6)
+
+
+def test_a_number_in_the_dual():
+    rng = np.random.default_rng(0)
+    X, age = rng.standard_normal((40, 3)), rng.uniform(20, 60, 40)
+    y = X[:, 0] + age / 10
+    K = pairwise_kernels(X, metric="rbf", gamma=0.3)
+    K_S = pairwise_kernels(age[:, None], metric="rbf", gamma=0.3)
+    A = covariance_penalty_matrix(exact(K_S))
+    for penalty in (10.0, 1e5):
+        expected = penalised_kernel(exact(K), K, A, y, 0.5, penalty, False)
+        model = CovariancePenaltyRidge(kernel="rbf", gamma=0.3, alpha=0.5, penalty=penalty)
+        predicted = model.fit(X, y, sensitive_features=age).predict(X)
+        assert np.abs(predicted - expected).max() <= 1e-8 * np.abs(y).max()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_more_sensitive_features_than_are_found_one_by_one(kernel):
+    rng = np.random.default_rng(0)
+    X, S = rng.standard_normal((400, 3)), rng.standard_normal((400, 2))
+    y = X[:, 0] + S[:, 0]
+    K, K_S = X @ X.T, pairwise_kernels(S, metric=kernel, gamma=20.0)
+    H = np.eye(400) - 1 / 400
+    system = K + np.eye(400) + 1e4 / 400**2 * H @ K_S @ H @ K
+    expected = K @ np.linalg.solve(system, y)
+    model = CovariancePenaltyRidge(penalty=1e4, sensitive_kernel=Kernel(kernel, gamma=20.0))
+    predicted = model.fit(X, y, sensitive_features=S).predict(X)
+    assert np.abs(predicted - expected).max() <= 1e-8 * np.abs(y).max()
+
+
+@pytest.mark.parametrize("method", [MeanPenaltyRidge, CovariancePenaltyRidge])
+def test_without_a_ridge_penalty_kernels_agree_with_ours_at_the_ends(method, data):
+    X, y, s = data
+    shared = {"kernel": "rbf", "gamma": 0.01, "alpha": 0.0}
+    parity = ParityKernelRidge(**shared).fit(X, y, sensitive_features=s).tradeoff_
+    for penalty, u in ((0.0, 1.0), (1e12, 0.0)):
+        model = method(penalty=penalty, **shared).fit(X, y, sensitive_features=s)
+        assert np.allclose(model.predict(X), parity.at(u).predict(X), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", [MeanPenaltyRidge, CovariancePenaltyRidge])
+def test_names_of_groups_and_the_order_of_rows_do_not_matter(method, data):
+    X, y, _ = data
+    groups = np.digitize(X[:, 0], [-0.5, 0.5])
+    order = np.random.default_rng(0).permutation(len(y))
+    model = method(penalty=100.0)
+    found = [
+        model.fit(X[rows], y[rows], sensitive_features=np.array(names)[groups[rows]]).predict(X)
+        for rows, names in ((slice(None), ["a", "b", "c"]), (order, ["z", "y", "x"]))
+    ]
+    assert np.allclose(*found, rtol=0, atol=1e-9)

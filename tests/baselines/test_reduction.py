@@ -14,9 +14,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from meanparity.baselines import ReductionRegressor
+from meanparity.baselines.game import Costs, Grid, _Answers, play
+from meanparity.baselines.reduction import _least_squares
 from meanparity.datasets import make_synthetic
 from meanparity.metrics import wasserstein_gap
-from tests.oracles.baselines import LoopedReduction
+from tests.oracles.reduction import LoopedReduction
 
 
 def problem(seed, n=40, k=2):
@@ -38,9 +40,9 @@ def problem(seed, n=40, k=2):
 def test_equals_the_loop(seed, k, slack, m):
     X, y, codes = problem(seed, k=k)
     theta = np.linspace(0, 1, m)
-    loop = LoopedReduction(X, y, codes, slack, theta, max_iter=8)
+    loop = LoopedReduction(X, y, codes, slack, theta)
     expected = loop.predict(X, loop.run())
-    model = ReductionRegressor(slack=slack, thresholds=theta, max_iter=8)
+    model = ReductionRegressor(slack=slack, thresholds=theta)
     model.fit(X, y, sensitive_features=codes)
     assert np.abs(model.predict(X) - expected).max() <= 1e-8
     assert model.n_oracle_calls_ == loop.calls
@@ -111,6 +113,11 @@ def test_random_predictions_have_the_mean_and_the_distribution(data):
     off = np.abs(draws.mean(axis=0) - model.predict(X))
     assert np.all(off <= 5 * spread / np.sqrt(600) + 1e-9)
     assert np.array_equal(draws[0], model.sample_predictions(X, random_state=0))
+    values = model.mixture_values(X)
+    used = {
+        int(np.argmin(np.abs(row - drawn))) for row, drawn in zip(values, draws[0], strict=True)
+    }
+    assert len(set(used.tolist())) > 1, "each row has its own draw"
     assert np.isin(
         draws.round(9), (model.thresholds_ + np.diff(model.thresholds_)[0] / 2).round(9)
     ).all()
@@ -118,6 +125,28 @@ def test_random_predictions_have_the_mean_and_the_distribution(data):
         overall = np.mean(draws >= theta)
         for group in "abc":
             assert abs(np.mean(draws[:, s == group] >= theta) - overall) <= 0.1 + 0.01
+
+
+def test_a_long_game_equals_the_loop():
+    """Long enough for the learning rate to shrink."""
+    X, y, codes = problem(3, n=30, k=3)
+    theta = np.linspace(0, 1, 5)
+    loop = LoopedReduction(X, y, codes, 0.02, theta, max_iter=30)
+    loop.programme = lambda: ([1.0], dict.fromkeys(loop.gammas[0], 0.0))
+    expected = loop.predict(X, loop.run())
+    costs = Costs.of(Grid(theta), y, codes, None)
+    oracle = _least_squares(X, None)
+
+    def no_programme(self):
+        return np.ones(1), np.zeros((3, 5))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_Answers, "programme", no_programme)
+        mixture = play(costs, oracle, slack=0.02, max_iter=30)
+    assert mixture.n_iter > 13
+    columns = [Grid(theta).snap(model.predict(X)) for model in mixture.hypotheses]
+    assert np.abs(np.stack(columns, axis=1) @ mixture.weights - expected).max() <= 1e-8
+    assert mixture.n_oracle_calls == loop.calls
 
 
 def test_batches_do_not_matter(data):

@@ -23,7 +23,7 @@ from meanparity.exceptions import warn
 from meanparity.groups import Groups
 from meanparity.metrics import wasserstein_gap
 
-_LEFT = 0.1  # of the regressor's own gap, above which what is left is told
+_LEFT = 0.25  # of the regressor's own gap, above which what is left is told
 
 
 class BarycenterRegressor(AwareBaseline):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from sklearn.dummy import DummyRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression
@@ -44,6 +46,11 @@ class Method:
         The parameter between parity and accuracy.
     accepts_numbers : bool
         Whether sensitive columns may be numbers such as age.
+    centred : bool
+        Whether experiments take the training mean off y before the fit, as in the paper; the
+        thresholds of RBA are those of a y between 0 and 1.
+    is_random : bool
+        Whether what it promises holds for a random predictor, see `mixture`.
 
     Examples
     --------
@@ -60,6 +67,8 @@ class Method:
     kernel: Callable[..., Any] | None
     dial: str | None = None
     accepts_numbers: bool = True
+    centred: bool = True
+    is_random: bool = False
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -97,14 +106,17 @@ class Method:
             predicted = model.predict(X)
         return predicted
 
+    def mixture(
+        self, model: Any, X: Any, *, sensitive_features: Any
+    ) -> tuple[FloatArray, FloatArray]:
+        """All that a random predictor may predict, (n, h), and how likely each column is, (h,).
 
-def _with(make: Callable[..., Any], defaults: Mapping[str, Any], **more: Any) -> Callable[..., Any]:
-    """A maker with some parameters set, which a caller may set otherwise."""
-    return lambda **parameters: make(**({**defaults, **more} | parameters))
-
-
-def _barycenter_of_kernels(**parameters: Any) -> BarycenterRegressor:
-    return BarycenterRegressor(**({"estimator": KernelRidge(**_RBF)} | parameters))
+        Of a method that is not random, its predictions.
+        """
+        if self.is_random:
+            return model.mixture_values(X), model.mixture_weights_
+        predicted = self.predict(model, X, sensitive_features=sensitive_features)
+        return predicted[:, None], np.ones(1)
 
 
 def _penalised(name: str, title: str, make: Callable[..., Any], **more: Any) -> list[Method]:
@@ -113,8 +125,8 @@ def _penalised(name: str, title: str, make: Callable[..., Any], **more: Any) -> 
         Method(
             f"{name}-{power}",
             f"{title}, coefficient {10**power}",
-            _with(make, _LINEAR, penalty=float(10**power)),
-            _with(make, _RBF, penalty=float(10**power)),
+            partial(make, **_LINEAR, penalty=float(10**power)),
+            partial(make, **_RBF, penalty=float(10**power)),
             "penalty",
             **more,
         )
@@ -128,46 +140,48 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         for method in (
             Method("Constant", "the mean of y for everybody", DummyRegressor, DummyRegressor),
             Method("OLS", "ordinary least squares", LinearRegression, None),
-            Method("KRR", "kernel ridge regression", None, _with(KernelRidge, _RBF)),
+            Method("KRR", "kernel ridge regression", None, partial(KernelRidge, **_RBF)),
             *_penalised(
                 "FPR", "penalty on differences of means", MeanPenaltyRidge, accepts_numbers=False
             ),
             *_penalised("FKR", "penalty on the covariance with S", CovariancePenaltyRidge),
             Method(
                 "NRFC",
-                "bound on R² of S, exact; none of S by default",
-                _with(CorrelationBoundedRegression, _LINEAR, unfairness=0.0),
-                _with(CorrelationBoundedRegression, _RBF, unfairness=0.0),
+                "bound on R² of S (0), exact for linear functions",
+                partial(CorrelationBoundedRegression, **_LINEAR, unfairness=0.0),
+                partial(CorrelationBoundedRegression, **_RBF, unfairness=0.0),
                 "unfairness",
             ),
             Method(
                 "FRRM",
-                "bound on R² of S, by a ridge penalty",
-                UnfairnessPenaltyRidge,
+                "bound on R² of S (0.05), by a ridge penalty",
+                partial(UnfairnessPenaltyRidge, unfairness=0.05),
                 None,
                 "unfairness",
             ),
             Method(
                 "RBA",
-                "equal distributions, by a mixture of regressions",
-                ReductionRegressor,
+                "equal distributions (within 0.01), by a random mixture of regressions",
+                partial(ReductionRegressor, slack=0.01),
                 None,
                 "slack",
                 accepts_numbers=False,
+                centred=False,
+                is_random=True,
             ),
             Method(
                 "Barycenter",
                 "equal distributions, by moving predictions; needs S to predict",
                 BarycenterRegressor,
-                _barycenter_of_kernels,
+                partial(BarycenterRegressor, KernelRidge(**_RBF)),
                 "unfairness",
                 accepts_numbers=False,
             ),
             Method(
                 "Ours",
                 "equal means, exact",
-                _with(ParityKernelRidge, _LINEAR),
-                _with(ParityKernelRidge, _RBF),
+                partial(ParityKernelRidge, **_LINEAR),
+                partial(ParityKernelRidge, **_RBF),
                 "unfairness",
             ),
         )

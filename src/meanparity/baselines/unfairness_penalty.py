@@ -128,13 +128,14 @@ class UnfairnessPenaltyRidge(BoundedRegression):
 def _penalty(on_s: Spectrum, rest: float, bound: float) -> float:
     """The smallest penalty at which S explains at most the bound, beside the variance `rest`."""
     free = on_s.variance(on_s.solve(0.0))
+    bound = 0.0 if bound < 1e-30 else bound  # smaller ones have no root in floating point
     allowed = bound / (1 - bound) * rest if bound < 1 else np.inf
     if free / allowed - 1 <= 0 if allowed > 0 else free <= 0:
         return 0.0
     if allowed <= 0:
         return float(np.inf)
-    # at ridge = top·√(free/allowed) every coefficient has shrunk by more than that root
-    top = float(on_s.values.max() * np.sqrt(free / allowed))
+    # at ridge = max(V_S)·√(free/allowed) every coefficient has shrunk by more than that root
+    top = float(2 * on_s.values.max() * np.sqrt(free / allowed))
     return float(
         brentq(lambda r: on_s.variance(on_s.solve(r)) / allowed - 1, 0.0, top, xtol=1e-300)
     )

@@ -54,7 +54,7 @@ def weight_keyword(estimator: Any) -> str | None:
 
 def fit_clone(estimator: Any, X: Any, y: FloatArray, weights: FloatArray | None) -> Any:
     """A fitted copy of a regressor, which may write into what it gets."""
-    model, X, y = clone(estimator), X.copy() if hasattr(X, "copy") else X, y.copy()
+    model, X, y = clone(estimator), _copied(X), y.copy()
     if weights is None:
         model.fit(X, y)
         return model
@@ -69,9 +69,13 @@ def fit_clone(estimator: Any, X: Any, y: FloatArray, weights: FloatArray | None)
     return model
 
 
+def _copied(X: Any) -> Any:
+    return X.copy() if isinstance(X, np.ndarray) or hasattr(X, "iloc") else X
+
+
 def predictions(model: Any, X: Any) -> FloatArray:
     """What a fitted regressor predicts, (n,), if it is one finite number for each row."""
-    values = np.asarray(model.predict(X), dtype=float)
+    values = np.asarray(model.predict(_copied(X)), dtype=float)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:

@@ -251,4 +251,4 @@ def centred(task: Task) -> tuple[Task, FloatArray]:
     points = task.points
     if points is not None:
         points = (points.toarray() if sparse.issparse(points) else points) - origin
-    return replace(task, X=task.X - origin, points=points), origin
+    return replace(task, X=task.X - origin, points=points, origin=origin), origin

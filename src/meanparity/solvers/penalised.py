@@ -117,9 +117,10 @@ def _solve_dual(
 
 def _solve_small(small: FloatArray, rhs: FloatArray) -> FloatArray:
     """``small⁻¹ rhs``, symmetric and positive definite unless the kernel is not."""
-    try:
-        found = scipy.linalg.solve((small + small.T) / 2, rhs, assume_a="pos", check_finite=False)
-        return np.asarray(found)
+    units = np.sqrt(np.maximum(small.diagonal(), np.finfo(float).tiny))[:, None]
+    try:  # in units in which all functions are alike
+        factor = scipy.linalg.cho_factor(small / units / units.T, check_finite=False)
+        return np.asarray(scipy.linalg.cho_solve(factor, rhs / units, check_finite=False) / units)
     except np.linalg.LinAlgError:
         return np.asarray(np.linalg.lstsq(small, rhs, rcond=None)[0])
 

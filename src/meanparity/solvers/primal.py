@@ -211,22 +211,29 @@ def _ridge(R: FloatArray, Y: FloatArray, alpha: float, cut: float) -> FloatArray
 
 @dataclass(frozen=True, eq=False)
 class _CentredRows:
-    """X and Y less their weighted means, times √u, read a block of rows at a time."""
+    """X and Y less their weighted means, times √u, read a block of rows at a time.
+
+    `origin`, (d,), is all that was taken off the columns.
+    """
 
     X: Features
     Y: FloatArray
     x_mean: FloatArray
     y_mean: FloatArray
     root: FloatArray | None
+    origin: FloatArray
 
     @classmethod
     def of(cls, task: Task) -> _CentredRows:
         X, Y = task.X, task.Y
+        origin = np.zeros(X.shape[1]) if task.origin is None else task.origin
         if not task.fit_intercept:
-            return cls(X, Y, np.zeros(X.shape[1]), np.zeros(Y.shape[1]), task.root)
+            return cls(X, Y, np.zeros(X.shape[1]), np.zeros(Y.shape[1]), task.root, origin)
         if task.weights is None:
-            return cls(X, Y, np.asarray(X.mean(axis=0)).ravel(), Y.mean(axis=0), None)
-        return cls(X, Y, np.asarray(X.T @ task.shares), task.shares @ Y, task.root)
+            x_mean, y_mean = np.asarray(X.mean(axis=0)).ravel(), Y.mean(axis=0)
+        else:
+            x_mean, y_mean = np.asarray(X.T @ task.shares), task.shares @ Y
+        return cls(X, Y, x_mean, y_mean, task.root, origin + x_mean)
 
     def _blocks(self, n: int) -> list[slice]:
         return list(row_blocks(n, max(2**21 // max(self.X.shape[1], 1), 256)))
@@ -260,7 +267,11 @@ class _CentredRows:
 
     def rounding(self, R: FloatArray) -> float:
         """Singular values of the triangle R up to this are nothing but rounding."""
-        return float(np.linalg.norm(R) * max(*self.X.shape, 50) * np.finfo(float).eps)
+        far = np.linalg.norm(self.origin) * np.sqrt(len(self.Y))
+        if self.root is not None:
+            far = np.linalg.norm(self.origin) * np.linalg.norm(self.root)
+        size = np.linalg.norm(R) * max(*self.X.shape, 50) + 8 * far
+        return float(size * np.finfo(float).eps)
 
     def products(self, C: FloatArray) -> tuple[FloatArray, FloatArray]:
         """``XᵀC`` of centred rows, (d, p), and the norms of the columns of X, (d,)."""

@@ -39,6 +39,8 @@ class Task:
         Other rows on which something has to hold: the pool.
     pool : Functionals
         What has to hold there; none by default.
+    origin : (d,) array or None
+        What was taken off the columns before: their digits are those of larger numbers.
     """
 
     X: Features
@@ -49,6 +51,7 @@ class Task:
     weights: FloatArray | None = None
     points: Features | None = None
     pool: Functionals = field(default_factory=lambda: Functionals.none(0))
+    origin: FloatArray | None = None
 
     def outputs(self, which: NDArray[Any]) -> Task:
         """The same task for some of the m outputs."""
