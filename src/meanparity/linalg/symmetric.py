@@ -121,8 +121,10 @@ class SymmetricMatrix:
             self.array[rows, rows.start :] *= root[rows.start :]
         return SymmetricMatrix(self.array, self.diagonal * root**2)
 
-    def cholesky(self, shift: float) -> Cholesky:
+    def cholesky(self, shift: float, root: FloatArray | None = None) -> Cholesky:
         """Factor ``K + shift·I = L Lᵀ`` into the lower triangle, left-looking, block by block.
+
+        With `root`, (n,), it is ``diag(root) K diag(root) + shift·I`` that is factored; K stays.
 
         Raises
         ------
@@ -131,16 +133,17 @@ class SymmetricMatrix:
             not positive, or nothing but rounding of the diagonal entry that it started from.
         """
         A, n, told, eps = self.array, len(self), time.monotonic(), np.finfo(float).eps
+        diagonal = self.diagonal if root is None else self.diagonal * root**2
         for rows in row_blocks(n, _block_size(n)):
             below, done = slice(rows.stop, n), slice(0, rows.start)
-            self._mirror(rows)
-            np.einsum("ii->i", A[rows, rows])[:] = self.diagonal[rows] + shift
+            self._mirror(rows, root)
+            np.einsum("ii->i", A[rows, rows])[:] = diagonal[rows] + shift
             if rows.start:
                 blas.subtract_gram(A[rows, rows], A[rows, done])
                 blas.multiply(A[below, done], A[rows, done].T, A[below, rows], scale=-1.0, add=True)
             blas.cholesky_lower(A[rows, rows])
             pivots = np.einsum("ii->i", A[rows, rows]) ** 2
-            if not np.all(pivots > n * eps * np.abs(self.diagonal[rows] + shift)):
+            if not np.all(pivots > n * eps * np.abs(diagonal[rows] + shift)):
                 raise NotPositiveDefiniteError(f"a pivot in rows {rows} is nothing but rounding")
             blas.divide_right(A[below, rows], A[rows, rows])
             if time.monotonic() - told > 5:
@@ -178,13 +181,17 @@ class SymmetricMatrix:
             "instance with StandardScaler, or choose another kernel."
         )
 
-    def _mirror(self, rows: slice) -> None:
-        """Copy rows of the matrix, right of the diagonal, to the columns below it."""
+    def _mirror(self, rows: slice, root: FloatArray | None) -> None:
+        """Copy rows of the matrix, right of the diagonal, to the columns below it; scaled there."""
         for at in row_blocks(rows.stop, _TILE, rows.start):
             upper = np.triu(self.array[at, at], 1)
-            np.add(upper, upper.T, out=self.array[at, at])
+            lower = upper.T if root is None else root[at, None] * upper.T * root[at]
+            np.add(upper, lower, out=self.array[at, at])
             for below in row_blocks(len(self), _TILE, at.stop):
                 self.array[below, at] = self.array[at, below].T
+                if root is not None:
+                    self.array[below, at] *= root[below, None]
+                    self.array[below, at] *= root[at]
 
 
 @dataclass(frozen=True, eq=False)

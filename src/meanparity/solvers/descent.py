@@ -1,0 +1,339 @@
+"""Minimising a convex loss over functions in coordinates without constraints.
+
+``J = Σ u ℓ(y, o + h + b m) + α‖h‖² + α‖τ − βb‖²`` over h and b, by Newton's method (iteratively
+reweighted least squares), L-BFGS in the inner product of the space, or Adam in its coordinates.
+Every iterate lies in the plane of the constraint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from meanparity._typing import FloatArray
+from meanparity.losses import Loss, _Rounded
+from meanparity.solvers.spaces import Space
+
+OPTIMIZERS = ("newton", "lbfgs", "adam")
+Vector = tuple[FloatArray, FloatArray, float]  # coefficients, values on the rows, constant
+_MEMORY = 20  # pairs that L-BFGS remembers
+_FINEST = 1e-7  # smoothing at which a kink counts as one, in units of the spread of y
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """How to descend.
+
+    Parameters
+    ----------
+    optimizer : {"newton", "lbfgs", "adam"}
+        Which way.
+    max_iter : int
+        Steps at most (for a loss with kinks: at each smoothing).
+    tol : float
+        Relative decrease of the objective at which to stop. Adam takes all steps.
+    learning_rate : float
+        Adam's.
+    verbose : bool
+        Whether to print every step.
+    """
+
+    optimizer: str
+    max_iter: int
+    tol: float
+    learning_rate: float = 1e-4
+    verbose: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Where a descent ended.
+
+    Parameters
+    ----------
+    c, b : (p,) array, float
+        Coefficients and constant.
+    n_iter : int
+        Steps.
+    converged : bool
+        Whether the tolerance was reached.
+    loss, gap : (n_iter + 1,) arrays
+        Objective, and the sum of gaps, before the first step and after each.
+    """
+
+    c: FloatArray
+    b: float
+    n_iter: int
+    converged: bool
+    loss: FloatArray
+    gap: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is minimised.
+
+    Parameters
+    ----------
+    space : Space
+        Where h runs.
+    loss : Loss
+        ℓ, smooth.
+    y, weights : (n,) arrays
+        Targets and u.
+    alpha : float
+        α.
+    watch : callable
+        The sum of gaps of scores, (n,), for the record.
+    name : str
+        What to call it while it runs.
+    """
+
+    space: Space
+    loss: Loss
+    y: FloatArray
+    weights: FloatArray
+    alpha: float
+    watch: Callable[[FloatArray], float]
+    name: str
+
+    def scores(self, h: FloatArray, b: float) -> FloatArray:
+        """``o + h + b m`` on the training rows: (n,)."""
+        plane = self.space.plane
+        scores = plane.offset + h
+        return scores if plane.constant is None else scores + b * plane.constant
+
+    def objective(self, c: FloatArray, h: FloatArray, b: float) -> float:
+        """J."""
+        losses = float(self.weights @ self.loss.value(self.y, self.scores(h, b)))
+        norm = self.space.product(c, c, h) + self.space.plane.penalty(b)
+        return losses + self.alpha * norm
+
+    def pulls(self, h: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
+        """Halves of ``u ℓ'`` and of ``u ℓ''``: (n,) each."""
+        scores = self.scores(h, b)
+        return (
+            self.weights * self.loss.gradient(self.y, scores) / 2,
+            self.weights * self.loss.curvature(self.y, scores) / 2,
+        )
+
+    def slope_b(self, g: FloatArray, b: float) -> float:
+        """Half the derivative of J with respect to b."""
+        plane = self.space.plane
+        if plane.constant is None:
+            return 0.0
+        return float(plane.constant @ g) + self.alpha * plane.penalty_slope(b)
+
+
+def minimise(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
+    """Descend from a starting point; a loss with kinks by ever smaller smoothing."""
+    loss = problem.loss
+    if loss.is_smooth or method.optimizer == "adam":
+        return _RUNS[method.optimizer](problem, method, c, b)
+    assert isinstance(loss, _Rounded)
+    spread = float(np.std(problem.y)) or 1.0
+    runs: list[Run] = []
+    for power in range(int(-np.log10(_FINEST)) + 1):
+        smooth = Problem(
+            problem.space,
+            loss.rounded(spread * 10.0**-power),
+            problem.y,
+            problem.weights,
+            problem.alpha,
+            problem.watch,
+            problem.name,
+        )
+        runs.append(_RUNS[method.optimizer](smooth, method, c, b))
+        c, b = runs[-1].c, runs[-1].b
+    return Run(
+        c,
+        b,
+        sum(run.n_iter for run in runs),
+        runs[-1].converged,
+        np.concatenate([run.loss for run in runs]),
+        np.concatenate([run.gap for run in runs]),
+    )
+
+
+class _Record:
+    """Objective and gap after each step, and whether the tolerance is reached."""
+
+    def __init__(self, problem: Problem, method: Method) -> None:
+        self.problem, self.method = problem, method
+        self.loss: list[float] = []
+        self.gap: list[float] = []
+
+    def add(self, c: FloatArray, h: FloatArray, b: float) -> float:
+        """Note a point; its objective."""
+        value = self.problem.objective(c, h, b)
+        self.loss.append(value)
+        self.gap.append(self.problem.watch(self.problem.scores(h, b)))
+        if self.method.verbose:
+            step = len(self.loss) - 1
+            print(f"{self.problem.name} {step}: objective {value:.8g}, gaps {self.gap[-1]:.3g}")
+        return value
+
+    def run(self, c: FloatArray, b: float, converged: bool) -> Run:
+        """The end."""
+        return Run(c, b, len(self.loss) - 1, converged, np.array(self.loss), np.array(self.gap))
+
+
+def _newton(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
+    space, record = problem.space, _Record(problem, method)
+    h = space.values(c)
+    value = record.add(c, h, b)
+    for _ in range(method.max_iter):
+        g, w = problem.pulls(h, b)
+        if not w.max() > 0:  # nothing bends here: as if everything did a little
+            w = np.full_like(w, 1e-3 * np.abs(g).max() / (np.abs(problem.y).max() or 1.0))
+        dc, db = space.newton(c, b, g, w, problem.alpha)
+        dh = space.values(dc)
+        expected = -_slope(problem, c, h, b, g, dc, dh, db)
+        t = _line_search(problem, (c, h, b), (dc, dh, db)) if expected > 0 else 0.0
+        c, h, b = c + t * dc, h + t * dh, b + t * db
+        new = record.add(c, h, b)
+        done = expected <= method.tol * abs(value) or new >= value - 1e-16 * abs(value)
+        value = new
+        if done:
+            return record.run(c, b, bool(expected <= 1e3 * method.tol * max(abs(value), 1e-300)))
+    return record.run(c, b, False)
+
+
+def _lbfgs(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
+    space, record = problem.space, _Record(problem, method)
+    unit = max(float(np.mean(problem.weights)), 1e-300)
+
+    def inner(p: Vector, q: Vector) -> float:
+        return space.product(p[0], q[0], q[1]) + p[2] * q[2]
+
+    def gradient(c: FloatArray, h: FloatArray, b: float) -> Vector:
+        g = problem.pulls(h, b)[0]
+        direction = space.representer(g) + problem.alpha * c
+        return direction, space.values(direction), problem.slope_b(g, b)
+
+    h = space.values(c)
+    value, slope = record.add(c, h, b), gradient(c, h, b)
+    pairs: list[tuple[Vector, Vector, float]] = []
+    quiet = 0
+    for _ in range(method.max_iter):
+        q, weights = slope, []
+        for s, y, rho in reversed(pairs):
+            weights.append(rho * inner(s, q))
+            q = _add(q, y, -weights[-1])
+        scale = 1 / (unit * len(problem.y))
+        if pairs:
+            s, y, rho = pairs[-1]
+            scale = 1 / (rho * max(inner(y, y), 1e-300))
+        q = _times(scale, q)
+        for (s, y, rho), weight in zip(pairs, reversed(weights), strict=True):
+            q = _add(q, s, weight - rho * inner(y, q))
+        step = _times(-1.0, q)
+        expected = -inner(slope, step)
+        if not expected > 0:
+            pairs, step = [], _times(-scale, slope)
+            expected = -inner(slope, step)
+        t = _line_search(problem, (c, h, b), step) if expected > 0 else 0.0
+        move = _times(t, step)
+        c, h, b = _add((c, h, b), move, 1.0)
+        new, after = record.add(c, h, b), gradient(c, h, b)
+        change = _add(after, slope, -1.0)
+        curved = inner(move, change)
+        if curved > 1e-300:
+            pairs = [*pairs[1 - _MEMORY :], (move, change, 1 / curved)]
+        slope = after
+        # one short step may be chance
+        quiet = quiet + 1 if value - new <= method.tol * abs(value) else 0
+        value = new
+        if quiet >= 3 or t == 0.0:
+            return record.run(c, b, True)
+    return record.run(c, b, False)
+
+
+def _adam(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
+    """Kingma and Ba (2014), all rows at once, with their defaults but for the learning rate."""
+    space, record = problem.space, _Record(problem, method)
+    rows = float(problem.weights.sum())
+    mean, square = np.zeros(space.size + 1), np.zeros(space.size + 1)
+    for step in range(1, method.max_iter + 1):
+        h = space.values(c)
+        record.add(c, h, b)
+        g = problem.pulls(h, b)[0]
+        bent = 2 * space.euclidean(g) / rows
+        if problem.alpha > 0:
+            bent = bent + 2 * problem.alpha * space.norm_slope(c, h) / rows
+        slope = np.append(bent, 2 * problem.slope_b(g, b) / rows)
+        mean, square = 0.9 * mean + 0.1 * slope, 0.999 * square + 0.001 * slope**2
+        scaled = (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+        c = c - method.learning_rate * scaled[:-1]
+        b = b - method.learning_rate * float(scaled[-1])
+    record.add(c, space.values(c), b)
+    return record.run(c, b, True)
+
+
+_RUNS = {"newton": _newton, "lbfgs": _lbfgs, "adam": _adam}
+
+
+def _add(p: Vector, q: Vector, scale: float) -> Vector:
+    return p[0] + scale * q[0], p[1] + scale * q[1], p[2] + scale * q[2]
+
+
+def _times(scale: float, p: Vector) -> Vector:
+    return scale * p[0], scale * p[1], scale * p[2]
+
+
+def _slope(
+    problem: Problem,
+    c: FloatArray,
+    h: FloatArray,
+    b: float,
+    g: FloatArray,
+    dc: FloatArray,
+    dh: FloatArray,
+    db: float,
+) -> float:
+    """Half the derivative of J along a direction."""
+    along = float(g @ dh) + problem.alpha * problem.space.product(c, dc, dh)
+    return along + db * problem.slope_b(g, b)
+
+
+def _line_search(problem: Problem, point: Vector, step: Vector) -> float:
+    """Where J along a step is about as small as it gets: its slope a tenth of that at the start.
+
+    J is convex along the step, and costs one pass over the rows.
+    """
+    (c, h, b), (dc, dh, db) = point, step
+    space, alpha = problem.space, problem.alpha
+    flat, bend = space.product(c, dc, dh), space.product(dc, dc, dh)
+
+    def slope(t: float) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            g = problem.pulls(h + t * dh, b + t * db)[0]
+            value = float(g @ dh) + alpha * (flat + t * bend)
+            value += db * problem.slope_b(g, b + t * db)
+        return value if np.isfinite(value) else np.inf
+
+    first = slope(0.0)
+    if first >= 0:
+        return 0.0
+    low, low_slope, high = 0.0, first, 1.0
+    high_slope = slope(high)
+    while high_slope < 0.1 * first and high < 1e12:
+        low, low_slope, high = high, high_slope, 4 * high
+        high_slope = slope(high)
+    for _ in range(60):
+        if abs(high_slope) <= -0.1 * first:
+            return high
+        between = (low + high) / 2
+        if low_slope < high_slope < np.inf:  # where a line through both slopes is zero, not too near an end
+            share = low_slope / (low_slope - high_slope)
+            between = low + float(np.clip(share, 0.1, 0.9)) * (high - low)
+        found = slope(between)
+        if abs(found) <= -0.1 * first:
+            return between
+        if found < 0:
+            low, low_slope = between, found
+        else:
+            high, high_slope = between, found
+    return low

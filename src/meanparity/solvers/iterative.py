@@ -1,0 +1,289 @@
+"""Other losses than the squared one: the free and the constrained minimiser, step by step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from meanparity._typing import FloatArray
+from meanparity.constraints import Functionals
+from meanparity.kernels import BoundKernel
+from meanparity.losses import Loss, Quantile
+from meanparity.solvers.descent import Method, Problem, Run, minimise
+from meanparity.solvers.solution import Fit, Info
+from meanparity.solvers.spaces import FeatureSpace, KernelSpace, Space
+from meanparity.solvers.task import Task
+
+_ROUNDS = 100  # linearisations of the link at most
+_INNER = 2  # steps between them
+_MET = 1e-10  # gap of mean responses that is none, in units of the spread of the responses
+
+
+@dataclass(frozen=True, eq=False)
+class LossSolution:
+    """The constrained and the free minimiser of a loss.
+
+    Parameters
+    ----------
+    fair, free : Fit
+        Both functions.
+    runs : Run, Run
+        How they were found.
+    norms : (2, 2) array
+        Inner products of the two functions.
+    info : Info
+        Which solver ran, and what it took.
+    """
+
+    fair: Fit
+    free: Fit
+    runs: tuple[Run, Run]
+    norms: FloatArray
+    info: Info
+
+
+@dataclass(frozen=True, eq=False)
+class _End:
+    """A function with what was needed to find it."""
+
+    fit: Fit
+    run: Run
+
+
+def solve_loss(
+    task: Task,
+    loss: Loss,
+    *,
+    kernel: Callable[[], BoundKernel],
+    is_linear: bool,
+    method: Method,
+    on_response: bool,
+    measured: Functionals,
+    starts: tuple[Run, Run] | None,
+) -> LossSolution:
+    """Minimise ``Σ u ℓ(y, g) + α‖g‖²``, with and without the functionals.
+
+    Parameters
+    ----------
+    task : Task
+        Rows, one target, weights, α and functionals.
+    loss : Loss
+        ℓ.
+    kernel : callable
+        Gives the kernel, bound to the training rows followed by the pool, if it is needed.
+    is_linear : bool
+        Whether the kernel is the inner product of whole rows.
+    method : Method
+        How to descend.
+    on_response : bool
+        Whether the functionals are about the responses ``μ(g)`` instead of the scores g.
+    measured : Functionals
+        What the record of gaps is about, on the training rows.
+    starts : (Run, Run) or None
+        Earlier runs to start from.
+    """
+    start = time.perf_counter()
+    on_columns = is_linear and task.suits_columns
+    if not on_columns and not task.alpha.all():
+        raise ValueError(
+            "alpha=0 leaves kernel functions free to go through all targets, where losses have no "
+            "best one. Pass a positive alpha."
+        )
+    solver = _Solver(task, loss, kernel, on_columns, method, on_response, measured)
+    none = replace(
+        task, functionals=Functionals.none(len(task.Y)), pool=Functionals.none(task.pool.n_rows)
+    )
+    free = solver.end(none, "free", None if starts is None else starts[1])
+    if not len(task.functionals) and not len(task.pool):
+        fair = free
+    elif on_response and not loss.is_identity:
+        fair = solver.responses(free)
+    else:
+        first = free.run if starts is None else starts[0]
+        fair = solver.end(task, "constrained", first)
+    norms = np.array([[solver.product(p.fit, q.fit) for q in (fair, free)] for p in (fair, free)])
+    gaps = solver.gaps(task, fair.fit)
+    size = 8 * (task.X.shape[1] if on_columns else len(task.Y)) ** 2
+    reason = "linear functions of columns" if on_columns else "one coefficient for each row"
+    seconds = time.perf_counter() - start
+    info = Info(method.optimizer, reason, seconds, size, float(np.abs(gaps).max(initial=0.0)))
+    return LossSolution(fair.fit, free.fit, (fair.run, free.run), norms, info)
+
+
+@dataclass(frozen=True, eq=False)
+class _Solver:
+    task: Task
+    loss: Loss
+    kernel: Callable[[], BoundKernel]
+    on_columns: bool
+    method: Method
+    on_response: bool
+    measured: Functionals
+
+    @property
+    def y(self) -> FloatArray:
+        return self.task.Y[:, 0]
+
+    @property
+    def weights(self) -> FloatArray:
+        return np.ones(len(self.y)) if self.task.weights is None else self.task.weights
+
+    @property
+    def alpha(self) -> float:
+        return float(self.task.alpha[0])
+
+    def space(self, task: Task) -> Space:
+        """The functions that meet the functionals of a task."""
+        if self.on_columns:
+            return FeatureSpace.prepare(task)
+        return KernelSpace.prepare(task, self.kernel())
+
+    def end(self, task: Task, name: str, start: Run | None, max_iter: int | None = None) -> _End:
+        """The minimiser under the linear functionals of a task."""
+        exact = isinstance(self.loss, Quantile) and not self.loss.is_smooth
+        if exact and self.on_columns and self.alpha == 0 and self.method.optimizer != "adam":
+            return self._programme(task)
+        space = self.space(task)
+        c, b = np.zeros(space.size), 0.0
+        if start is not None and len(start.c) == space.size:
+            c, b = start.c, start.b
+        elif task.fit_intercept and self.method.optimizer != "adam":
+            b = self.loss.start(self.y, self.weights)
+        problem = Problem(space, self.loss, self.y, self.weights, self.alpha, self.watch, name)
+        method = self.method if max_iter is None else replace(self.method, max_iter=max_iter)
+        run = minimise(problem, method, c, b)
+        coef, intercept = space.function(run.c, run.b)
+        return _End(self._fit(coef, intercept, float(run.loss[-1])), run)
+
+    def watch(self, scores: FloatArray) -> float:
+        """The sum of gaps of scores, or of responses."""
+        values = self.loss.response(scores) if self.on_response else scores
+        if not len(self.measured):
+            return 0.0
+        return float(np.abs(self.measured.gaps(values[:, None])).sum())
+
+    def responses(self, free: _End) -> _End:
+        """The minimiser whose mean responses meet the functionals.
+
+        They are linear in the scores near the last ones: ``Cᵀ diag(μ'(g₀)) g = t − Cᵀμ(g₀) +
+        Cᵀ diag(μ'(g₀)) g₀``, and a few steps are taken between two linearisations.
+        """
+        end, previous = free, np.inf
+        losses, gaps, steps = [free.run.loss[-1:]], [free.run.gap[-1:]], 0
+        inner = _INNER if self.method.optimizer == "newton" else self.method.max_iter
+        converged, spread = False, 1.0
+        for _ in range(_ROUNDS):
+            rows, pool = end.fit.fitted, end.fit.pool
+            task = replace(
+                self.task,
+                functionals=self._linearised(self.task.functionals, rows),
+                pool=self._linearised(self.task.pool, pool),
+            )
+            start = replace(end.run, c=end.fit.coef[: len(end.run.c), 0], b=end.run.b)
+            new = self.end(task, "constrained", start, inner)
+            steps += new.run.n_iter
+            losses.append(new.run.loss[1:])
+            gaps.append(new.run.gap[1:])
+            moved = float(np.abs(new.fit.fitted - rows).max())
+            end = new
+            spread = float(np.std(self.loss.response(end.fit.fitted))) or 1.0
+            left = float(np.abs(self.gaps(self.task, end.fit)).max(initial=0.0))
+            size = 1 + float(np.abs(end.fit.fitted).max())
+            if left <= _MET * spread and moved <= 1e-7 * size:
+                converged = True
+                break
+            if moved > 1e3 * min(previous, 1e6) + 1e6:
+                break
+            previous = moved
+        run = Run(
+            end.run.c, end.run.b, steps, converged, np.concatenate(losses), np.concatenate(gaps)
+        )
+        return _End(end.fit, run)
+
+    def _linearised(self, functionals: Functionals, scores: FloatArray) -> Functionals:
+        """Functionals of responses as functionals of scores near some, (n, 1)."""
+        if not len(functionals):
+            return functionals
+        slope = self.loss.slope(scores[:, 0])
+        weights = slope if functionals.weights is None else functionals.weights * slope
+        bent = replace(functionals, weights=weights)
+        targets = functionals.targets - functionals.apply(self.loss.response(scores))
+        return replace(bent, targets=targets + bent.apply(scores))
+
+    def gaps(self, task: Task, fit: Fit) -> FloatArray:
+        """Gaps that a function leaves, of scores or of responses: (r,)."""
+        change = self.loss.response if self.on_response else np.asarray
+        parts = ((task.functionals, fit.fitted), (task.pool, fit.pool))
+        left = [part.gaps(change(values))[:, 0] for part, values in parts if len(part)]
+        return np.concatenate([np.zeros(0), *left])
+
+    def product(self, p: Fit, q: Fit) -> float:
+        """The inner product of two functions, without their constants."""
+        if self.on_columns:
+            return float(p.coef[:, 0] @ q.coef[:, 0])
+        values = np.vstack([q.fitted, q.pool])[: len(p.coef)] - q.intercept
+        return float(p.coef[:, 0] @ values[:, 0])
+
+    def _fit(self, coef: FloatArray, intercept: float, objective: float) -> Fit:
+        """A function with its values, computed as real predictions."""
+        task, pool = self.task, np.zeros((0, 1))
+        if self.on_columns:
+            fitted = np.asarray(task.X @ coef) + intercept
+            if task.points is not None:
+                pool = np.asarray(task.points @ coef) + intercept
+        else:
+            kernel, n = self.kernel(), len(self.y)
+            whole = coef if task.points is None else _padded(coef, n + task.points.shape[0])
+            coef = whole
+            fitted = kernel.evaluate(task.X, whole) + intercept
+            if task.points is not None:
+                pool = kernel.evaluate(task.points, whole) + intercept
+        return Fit(coef, np.array([intercept]), fitted, np.array([objective]), pool)
+
+    def _programme(self, task: Task) -> _End:
+        """Quantile regression without a penalty: a linear programme."""
+        X, y, u = task.X, self.y, self.weights
+        assert isinstance(self.loss, Quantile)
+        (n, d), q = X.shape, self.loss.quantile
+        ones = np.ones((n, 1)) if task.fit_intercept else np.zeros((n, 0))
+        eye = sparse.eye_array(n)
+        blocks = [sparse.hstack([sparse.csr_array(X), ones, eye, -eye])]
+        targets = [y]
+        for part, points in ((task.functionals, X), (task.pool, task.points)):
+            if len(part):
+                C = part.dense()
+                seen = np.asarray(points.T @ C).T  # type: ignore[union-attr]
+                constant = C.sum(axis=0)[:, None][:, : ones.shape[1]]
+                rest = sparse.csr_array((len(part), 2 * n))
+                blocks.append(sparse.hstack([sparse.csr_array(np.hstack([seen, constant])), rest]))
+                targets.append(np.broadcast_to(part.targets, (len(part), 1))[:, 0])
+        free = d + ones.shape[1]
+        found = linprog(
+            np.concatenate([np.zeros(free), q * u, (1 - q) * u]),
+            A_eq=sparse.vstack(blocks, format="csr"),
+            b_eq=np.concatenate(targets),
+            bounds=[(None, None)] * free + [(0, None)] * (2 * n),
+            method="highs",
+        )
+        if found.status != 0:
+            raise ValueError(
+                f"The linear programme of quantile regression has no solution ({found.message}). "
+                "Pass a positive alpha, or scale the data."
+            )
+        theta, b = found.x[:d, None], float(found.x[d]) if task.fit_intercept else 0.0
+        space = FeatureSpace.prepare(task)
+        coef, b = space.function(theta[:, 0], b)  # the constraint to the last digit
+        fit = self._fit(coef, b, float(found.fun))
+        gap = np.array([self.watch(fit.fitted[:, 0])])
+        return _End(fit, Run(theta[:, 0], b, 1, True, np.array([found.fun]), gap))
+
+
+def _padded(coef: FloatArray, n: int) -> FloatArray:
+    """Coefficients of the training rows, and zeros for those of the pool if there are none."""
+    missing = np.zeros((n - len(coef), coef.shape[1]))
+    return np.vstack([coef, missing])

@@ -1,0 +1,354 @@
+"""Functions that meet a constraint, in coordinates in which nothing is constrained any more.
+
+``g = o + h + b·m``: o is the function of least norm that meets the targets, h runs over the
+functions on which all functionals vanish, and m is what is left of the constant 1 beside them.
+With orthonormal representers r_j of the functionals, ``⟨r_j, g⟩ = τ_j − β_j b`` has to hold, so
+that ``o = Σ τ_j r_j``, ``m = 1 − Σ β_j r_j`` and ``‖g‖² = ‖h‖² + ‖τ − βb‖²``. Comparisons of means
+do not see a constant: then β is zero and m is 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import scipy.linalg
+from scipy import sparse
+
+from meanparity._typing import Features, FloatArray
+from meanparity.kernels import BoundKernel, gram
+from meanparity.linalg import SymmetricMatrix, require_memory, row_blocks
+from meanparity.solvers.primal import _CentredRows, _directions
+from meanparity.solvers.representers import PoolMoments, Representers
+from meanparity.solvers.task import Task
+
+_ADVICE = "Fit on fewer rows, or use the kernel 'linear'."
+_BLOCK = 2**21  # numbers of a block of rows
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Where constrained functions lie.
+
+    Parameters
+    ----------
+    offset : (n,) array
+        o on the training rows.
+    constant : (n,) array or None
+        m on the training rows; None without an intercept.
+    tau, beta : (r,) arrays
+        Inner products with the representers: ``τ − βb``.
+    """
+
+    offset: FloatArray
+    constant: FloatArray | None
+    tau: FloatArray
+    beta: FloatArray
+
+    def penalty(self, b: float) -> float:
+        """``‖τ − βb‖²``."""
+        return float(np.sum((self.tau - self.beta * b) ** 2))
+
+    def penalty_slope(self, b: float) -> float:
+        """Half the derivative of the penalty."""
+        return float(self.beta @ (self.beta * b - self.tau))
+
+
+class Space(Protocol):
+    """The functions h, by their coefficients c."""
+
+    @property
+    def plane(self) -> Plane:
+        """Where the functions lie."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients."""
+        ...
+
+    def values(self, c: FloatArray) -> FloatArray:
+        """Values of h on the training rows: (n,)."""
+        ...
+
+    def product(self, c: FloatArray, other: FloatArray, values: FloatArray) -> float:
+        """The inner product of two h, of the other with its values on the training rows."""
+        ...
+
+    def representer(self, pull: FloatArray) -> FloatArray:
+        """Coefficients of ``Σ_i pull_i κ(·, x_i)``, projected: (p,)."""
+        ...
+
+    def euclidean(self, pull: FloatArray) -> FloatArray:
+        """Derivatives of ``Σ_i pull_i h(x_i)`` with respect to the coefficients: (p,)."""
+        ...
+
+    def norm_slope(self, c: FloatArray, values: FloatArray) -> FloatArray:
+        """Half the derivatives of ``‖h‖²`` with respect to the coefficients: (p,)."""
+        ...
+
+    def newton(
+        self, c: FloatArray, b: float, g: FloatArray, w: FloatArray, alpha: float
+    ) -> tuple[FloatArray, float]:
+        """The step to the minimum of ``Σ (2g_i δ_i + w_i δ_i²) + α‖·‖²`` in changes δ of values."""
+        ...
+
+    def function(self, c: FloatArray, b: float) -> tuple[FloatArray, float]:
+        """Coefficients, (q, 1), and intercept of the function g."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSpace:
+    """``h = Σ_i c_i κ̃(·, x_i)`` with the reproducing kernel κ̃ of the functions h.
+
+    Parameters
+    ----------
+    plane : Plane
+        Where the functions lie.
+    K : SymmetricMatrix
+        κ̃ on the training rows.
+    task : Task
+        What was asked for.
+    representers : Representers
+        Of all functionals.
+    row_means, pool_means : arrays
+        What centring took off the kernel matrix and off the pool's representers; zero if it did
+        not.
+    """
+
+    plane: Plane
+    K: SymmetricMatrix
+    task: Task
+    representers: Representers
+    row_means: FloatArray
+    pool_means: FloatArray
+
+    @classmethod
+    def prepare(cls, task: Task, kernel: BoundKernel) -> KernelSpace:
+        """The kernel matrix, less what the functionals see of it.
+
+        The kernel is centred if there is an intercept that no functional sees: large kernel values
+        then cost no digits.
+        """
+        task = replace(task, weights=None)
+        sums = _sums(task)
+        centred = task.fit_intercept and not sums.any()
+        bare = replace(task, fit_intercept=centred)
+        K, row_means = gram(kernel, task.X, advice=_ADVICE), np.zeros(len(task.Y))
+        with np.errstate(over="ignore", invalid="ignore"):
+            pool = PoolMoments.of(bare, kernel)
+        if centred:
+            K, row_means = K.centre(bare.shares)
+        K.require_finite()
+        found = Representers.of(bare, K, pool)
+        if (found.signs < 0).any():
+            raise ValueError(
+                "The kernel matrix is indefinite, so that losses have no minimum. Choose another "
+                "kernel."
+            )
+        tau = found.inner_products(task.targets[:, :1])[:, 0]
+        beta = found.inner_products(sums[:, None])[:, 0]
+        V = found.functions.values
+        constant = 1.0 - V @ beta if task.fit_intercept else None
+        if len(tau):
+            K = K.deflate(V, found.signs)
+        plane = Plane(V @ tau, constant, tau, beta)
+        return cls(plane, K, task, found, row_means, pool.means)
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients."""
+        return len(self.K)
+
+    def values(self, c: FloatArray) -> FloatArray:
+        """``K̃ c``."""
+        return self.K.times(c[:, None])[:, 0]
+
+    def product(self, c: FloatArray, other: FloatArray, values: FloatArray) -> float:
+        """``cᵀK̃c'``."""
+        return float(c @ values)
+
+    def representer(self, pull: FloatArray) -> FloatArray:
+        """The pull itself."""
+        return pull
+
+    def euclidean(self, pull: FloatArray) -> FloatArray:
+        """``K̃ pull``."""
+        return self.values(pull)
+
+    def norm_slope(self, c: FloatArray, values: FloatArray) -> FloatArray:
+        """``K̃ c``."""
+        return values
+
+    def newton(
+        self, c: FloatArray, b: float, g: FloatArray, w: FloatArray, alpha: float
+    ) -> tuple[FloatArray, float]:
+        """``(αI + WK̃)Δ = −g − αc − Δb Wm``, by a factorisation of ``αI + √W K̃ √W``."""
+        m = self.plane.constant
+        curved = w > 1e-14 * w.max()
+        root = np.sqrt(np.where(curved, w, 0.0))
+        factor = self.K.cholesky(alpha, root)
+
+        def solve(pull: FloatArray) -> FloatArray:
+            flat = np.where(
+                curved, 0.0, pull / alpha
+            )  # where nothing bends, c is given by the pull
+            rest = np.where(curved, pull, 0.0)
+            if not curved.all():
+                rest = rest - np.where(curved, w, 0.0) * self.values(flat)
+            scaled = rest / np.where(curved, root, 1.0)
+            return flat + root * factor.solve(scaled[:, None])[:, 0]
+
+        free = solve(-g - alpha * c)
+        if m is None:
+            return free, 0.0
+        along = solve(w * m)
+        # stationarity in b is mᵀ(c + Δ) = βᵀ(β(b + Δb) − τ)
+        beta, tau = self.plane.beta, self.plane.tau
+        lacking = float(m @ (c + free)) - float(beta @ (beta * b - tau))
+        bends = float(m @ along + beta @ beta)
+        step = lacking / bends if bends > 0 else 0.0
+        return free - step * along, step
+
+    def function(self, c: FloatArray, b: float) -> tuple[FloatArray, float]:
+        """Coefficients of the training rows and then of the pool, and the intercept."""
+        found, plane, task = self.representers, self.plane, self.task
+        functions = found.functions
+        wanted = (plane.tau - plane.beta * b)[:, None]
+        share = wanted - functions.values.T @ c[:, None]
+        rows = c[:, None] + functions.on_rows @ share
+        extra = functions.on_pool @ share
+        held = found.held[len(task.functionals) :].T
+        for _ in range(4):  # take off what rounding left, and then what it left of that
+            left = functions.values.T @ rows + held @ extra - wanted
+            rows -= functions.on_rows @ left
+            extra -= functions.on_pool @ left
+        intercept = b
+        if self.row_means.any():  # centred, and then this direction does not change the function
+            rows -= rows.mean()
+            intercept -= float((self.row_means @ rows + self.pool_means @ extra)[0])
+        if task.points is not None:
+            rows = np.vstack([rows, task.pool.spread(extra)])
+        return rows, intercept
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSpace:
+    """``h(x) = xᵀ(I − QQᵀ)c``: linear functions, less the directions that the functionals see.
+
+    Parameters
+    ----------
+    plane : Plane
+        Where the functions lie.
+    X : (n, d) array or sparse matrix
+        The training rows.
+    Q : (d, r) array
+        Orthonormal directions.
+    """
+
+    plane: Plane
+    X: Features
+    Q: FloatArray
+
+    @classmethod
+    def prepare(cls, task: Task) -> FeatureSpace:
+        """The directions of the functionals."""
+        n, d = task.X.shape
+        require_memory(
+            3 * 8 * d * d, what=f"Solving for {d:,} columns", advice="Use fewer columns."
+        )
+        sums = _sums(task)
+        bare = replace(task, fit_intercept=False, weights=None)
+        Q, W, tau = _directions(_CentredRows.of(bare), bare)
+        beta = W.T @ sums
+        seen = task.X @ Q
+        constant = np.ones(n) - seen @ beta if task.fit_intercept else None
+        return cls(Plane(seen @ tau[:, 0], constant, tau[:, 0], beta), task.X, Q)
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients."""
+        return int(self.X.shape[1])
+
+    def values(self, c: FloatArray) -> FloatArray:
+        """``X (I − QQᵀ) c``."""
+        return np.asarray(self.X @ self._projected(c))
+
+    def product(self, c: FloatArray, other: FloatArray, values: FloatArray) -> float:
+        """``cᵀ(I − QQᵀ)c'``."""
+        return float(self._projected(c) @ other)
+
+    def representer(self, pull: FloatArray) -> FloatArray:
+        """``(I − QQᵀ) Xᵀ pull``."""
+        return self._projected(np.asarray(self.X.T @ pull))
+
+    def euclidean(self, pull: FloatArray) -> FloatArray:
+        """The same."""
+        return self.representer(pull)
+
+    def norm_slope(self, c: FloatArray, values: FloatArray) -> FloatArray:
+        """``(I − QQᵀ) c``."""
+        return self._projected(c)
+
+    def newton(
+        self, c: FloatArray, b: float, g: FloatArray, w: FloatArray, alpha: float
+    ) -> tuple[FloatArray, float]:
+        """Solve the normal equations of columns and constant, projected."""
+        d, m = self.size, self.plane.constant
+        extra = 0 if m is None else 1
+        H, pull = np.zeros((d + extra, d + extra)), np.zeros(d + extra)
+        for rows in row_blocks(len(g), max(_BLOCK // max(d, 1), 256)):
+            X = self.X[rows].toarray() if sparse.issparse(self.X) else self.X[rows]
+            X = X if m is None else np.column_stack([X, m[rows]])
+            H += (w[rows, None] * X).T @ X
+            pull -= X.T @ g[rows]
+        H[:d] -= self.Q @ (self.Q.T @ H[:d])
+        H[:, :d] -= (H[:, :d] @ self.Q) @ self.Q.T
+        pull[:d] = self._projected(pull[:d]) - alpha * self._projected(c)
+        H[np.arange(d), np.arange(d)] += alpha
+        if m is not None:
+            H[d, d] += alpha * float(self.plane.beta @ self.plane.beta)
+            pull[d] -= alpha * self.plane.penalty_slope(b)
+        step = _solve_semidefinite(H, pull)
+        return self._projected(step[:d]), float(step[d]) if extra else 0.0
+
+    def function(self, c: FloatArray, b: float) -> tuple[FloatArray, float]:
+        """Coefficients of the columns, and the intercept."""
+        theta = self._projected(self._projected(c))
+        theta += self.Q @ (self.plane.tau - self.plane.beta * b)
+        return theta[:, None], b
+
+    def _projected(self, c: FloatArray) -> FloatArray:
+        projected: FloatArray = c - self.Q @ (self.Q.T @ c)
+        return projected
+
+
+def _sums(task: Task) -> FloatArray:
+    """What all functionals are of the constant 1: (q,), zero up to rounding for comparisons."""
+    sums = []
+    for part in (task.functionals, task.pool):
+        C = part.dense()
+        total, size = C.sum(axis=0), np.abs(C).sum(axis=0)
+        sums.append(np.where(np.abs(total) > 1e-10 * size, total, 0.0))
+    return np.concatenate(sums)
+
+
+def _solve_semidefinite(H: FloatArray, pull: FloatArray) -> FloatArray:
+    """``H⁻¹ pull``; where H does not bend, a step along the pull that a line search will cut."""
+    scale = np.sqrt(np.maximum(H.diagonal(), 1e-12 * max(H.diagonal().max(), 1e-300)))
+    A, rhs = H / scale / scale[:, None], pull / scale
+    try:
+        factor = scipy.linalg.cho_factor(A, check_finite=False)
+        if np.abs(factor[0].diagonal()).min() > 1e-5:
+            return np.asarray(scipy.linalg.cho_solve(factor, rhs, check_finite=False) / scale)
+    except np.linalg.LinAlgError:
+        pass
+    values, vectors = np.linalg.eigh((A + A.T) / 2)
+    seen = vectors.T @ rhs
+    bent = values > 1e-10 * values.max()
+    size = np.where(bent, values, 1e-10 * values.max())
+    # a pull that is nothing but rounding does not move flat directions
+    keep = bent | (np.abs(seen) > 1e-8 * np.abs(rhs).max(initial=0.0))
+    return np.asarray((vectors[:, keep] @ (seen[keep] / size[keep])) / scale)
