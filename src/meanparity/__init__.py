@@ -1,7 +1,12 @@
 """Regression whose predictions have the same mean in every sensitive group, in closed form."""
 
 from meanparity.constraints import CovarianceParity, LinearParity, MeanParity, ResidualParity
-from meanparity.estimators import ParityKernelRidge, ParityRidge
+from meanparity.estimators import (
+    ParityKernelClassifier,
+    ParityKernelRegressor,
+    ParityKernelRidge,
+    ParityRidge,
+)
 from meanparity.exceptions import ParityWarning
 from meanparity.sources import Pool
 
@@ -9,6 +14,8 @@ __all__ = [
     "CovarianceParity",
     "LinearParity",
     "MeanParity",
+    "ParityKernelClassifier",
+    "ParityKernelRegressor",
     "ParityKernelRidge",
     "ParityRidge",
     "ParityWarning",

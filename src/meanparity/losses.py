@@ -58,7 +58,7 @@ class Loss(ABC):
         return True
 
 
-class _Rounded(Loss):
+class Rounded(Loss):
     """A loss with kinks, rounded off within `smoothing` of them."""
 
     smoothing: float
@@ -165,7 +165,7 @@ class SmoothL1(Loss):
 
 
 @dataclass(frozen=True)
-class Quantile(_Rounded):
+class Quantile(Rounded):
     """The pinball loss ``q z`` of errors above, ``(q − 1) z`` of errors below: scores a quantile.
 
     Within `smoothing` h of zero it is ``z²/(4h) + (q − ½) z + h/4``.
@@ -218,7 +218,7 @@ class Quantile(_Rounded):
 
 
 @dataclass(frozen=True)
-class EpsilonInsensitive(_Rounded):
+class EpsilonInsensitive(Rounded):
     """``max(|z| − ε, 0)``: errors up to ε count nothing, as in support vector regression.
 
     Within `smoothing` h beyond ε it is ``(|z| − ε)²/(2h)``, and ``|z| − ε − h/2`` after that.
@@ -297,7 +297,7 @@ class Logistic(Loss):
 
 
 @dataclass(frozen=True)
-class Hinge(_Rounded):
+class Hinge(Rounded):
     """``max(1 − t g, 0)`` for t = −1 or 1, given as y of 0 or 1: support vector classification.
 
     Parameters

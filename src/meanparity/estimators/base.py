@@ -41,7 +41,7 @@ class TableFunctions:
         return self.table.sensitive_values(X)
 
 
-class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class ParityModel(BaseEstimator):  # type: ignore[misc]
     """Base of the estimators; subclasses solve."""
 
     # what says who is compared with whom goes wherever metadata are routed
@@ -72,18 +72,17 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         task, rows = problem.task, problem.rows
         comparison = Comparison(rows.reading, problem.constraint, self.weight_scope)
         ends = solution.fair, solution.free
-        gaps = _gaps(ends, *problem.measured)
-        left = _gaps(ends, task.functionals, task.pool)[0]
+        gaps, left = self._gaps(ends, *problem.measured), self._left(problem, solution)
         none = np.zeros(
             (0, task.Y.shape[1])
         )  # who is in the pool is nobody's business from here on
-        self.tradeoff_ = Tradeoff(
+        self.tradeoff_ = self._tradeoff(
+            problem,
             replace(solution, fair=replace(ends[0], pool=none), free=replace(ends[1], pool=none)),
             TableFunctions(problem.table, functions),
             CurveSums.of(task.Y, ends[0].fitted, ends[1].fitted, comparison, rows, task.shares),
             gaps,
             comparison,
-            problem.single_output,
         )
         if self.max_gap is not None:
             unfairness = self.tradeoff_.for_gap(self.max_gap).unfairness
@@ -92,7 +91,7 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         self.parity_residual_ = float(np.abs((1 - unfairness) * left).max(initial=0.0))
         warn_of_result(problem, solution, (1 - unfairness) * left)
 
-        self._describe(problem, solution, gaps)
+        self._describe(problem, solution)
         self.solver_ = solution.info.solver
         self.solver_info_ = solution.info
         self._function = self.tradeoff_.at(unfairness)
@@ -102,15 +101,53 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
             del self.feature_names_in_  # kernel values with training rows and pool have no names
         return problem
 
-    def _describe(self, problem: Problem, solution: Solution, gaps: FloatArray) -> None:
-        """Store what the constraint was about and what is left of its gaps, (2, r, m)."""
+    def _tradeoff(
+        self,
+        problem: Problem,
+        solution: Solution,
+        basis: TableFunctions,
+        sums: CurveSums,
+        gaps: FloatArray,
+        comparison: Comparison,
+    ) -> Tradeoff:
+        """Everything between both ends."""
+        return Tradeoff(solution, basis, sums, gaps, comparison, problem.single_output)
+
+    def _compared(self, values: FloatArray) -> FloatArray:
+        """What the constraint is about, (n, m), of values of the function."""
+        return values
+
+    def _left(self, problem: Problem, solution: Solution) -> FloatArray:
+        """What the constrained end leaves of the constraint: (r, m)."""
+        task = problem.task
+        return np.asarray(self._gaps((solution.fair,), task.functionals, task.pool)[0])
+
+    def _gaps(self, ends: tuple[Fit, ...], rows: Functionals, pool: Functionals) -> FloatArray:
+        """Gaps of functions on the training rows and then on the pool: (e, r, m)."""
+        m = ends[0].fitted.shape[1]
+        pairs = [
+            [
+                part.gaps(self._compared(values)) if len(part) else np.zeros((0, m))
+                for part, values in ((rows, fit.fitted), (pool, fit.pool))
+            ]
+            for fit in ends
+        ]
+        return np.stack([np.vstack(pair) for pair in pairs])
+
+    def _describe(self, problem: Problem, solution: Solution) -> None:
+        """Store what the constraint was about and what is left of its gaps."""
         task, rows, single = problem.task, problem.rows, problem.single_output
         fair, free, u = solution.fair, solution.free, self.unfairness_
+        between = replace(
+            fair,
+            fitted=(1 - u) * fair.fitted + u * free.fitted,
+            pool=(1 - u) * fair.pool + u * free.pool,
+        )
         self.groups_ = rows.groups
-        self.group_means_ = _group_means(rows, (1 - u) * fair.fitted + u * free.fitted, single)
+        self.group_means_ = _group_means(rows, self._compared(between.fitted), single)
         self.pool_group_means_ = None
         if problem.pool is not None:
-            values = (1 - u) * fair.pool + u * free.pool
+            values = self._compared(between.pool)
             self.pool_group_means_ = _group_means(problem.pool, values, single)
         self.implies_mean_parity_ = all(
             part.implies_mean_parity for part in (task.functionals, task.pool) if len(part)
@@ -118,13 +155,28 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         self.continuous_ = rows.reading.continuous
         self.n_conditions_ = len(task.functionals) + len(task.pool)
         here, there = (part.labels for part in problem.measured)
-        left = (1 - u) * gaps[0] + u * gaps[1]
+        left = self._gaps((between,), *problem.measured)[0]
         left = left[:, 0] if single else left
         self.gaps_ = dict(zip(here, left[: len(here)].tolist(), strict=True))
         self.pool_gaps_ = dict(zip(there, left[len(here) :].tolist(), strict=True))
         self.unconstrained_strata_ = dict(task.functionals.unconstrained) | {
             f"{name} (pool)": count for name, count in task.pool.unconstrained
         }
+
+    def _values(self, X: Any) -> FloatArray:
+        """Values of the function at the rows of X: (n,), or (n, m) for several outputs."""
+        check_is_fitted(self, "tradeoff_")
+        features = read_features(self, self._table, X, reset=False)
+        return replace(self._function, basis=self._functions).predict(features)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class ParityRegressor(MultiOutputMixin, RegressorMixin, ParityModel):  # type: ignore[misc]
+    """Base of the ridge estimators."""
 
     def predict(self, X: Any) -> FloatArray:
         """Predictions for the rows of X.
@@ -139,24 +191,7 @@ class ParityRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         -------
         (n,) array, or (n, m) for several outputs
         """
-        check_is_fitted(self, "tradeoff_")
-        features = read_features(self, self._table, X, reset=False)
-        return replace(self._function, basis=self._functions).predict(features)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _gaps(ends: tuple[Fit, Fit], rows: Functionals, pool: Functionals) -> FloatArray:
-    """Gaps of both ends on the training rows and then on the pool: (2, r, m)."""
-    m = ends[0].fitted.shape[1]
-    pairs = [
-        [part.gaps(values) if len(part) else np.zeros((0, m)) for part, values in pair]
-        for pair in (((rows, fit.fitted), (pool, fit.pool)) for fit in ends)
-    ]
-    return np.stack([np.vstack(pair) for pair in pairs])
+        return self._values(X)
 
 
 def _group_means(rows: Rows, fitted: FloatArray, single_output: bool) -> dict[Any, Any]:

@@ -8,6 +8,7 @@ from meanparity.path.curve import (
     check_unfairness,
     curve_sums,
 )
+from meanparity.path.loss_tradeoff import LossTradeoff
 from meanparity.path.tradeoff import Basis, FittedFunction, TableBasis, Tradeoff
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Comparison",
     "CurveSums",
     "FittedFunction",
+    "LossTradeoff",
     "TableBasis",
     "Tradeoff",
     "TradeoffCurve",

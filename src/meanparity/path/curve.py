@@ -31,6 +31,8 @@ class TradeoffCurve:
         group in each stratum, with marginal parity one for each group of each column; of a
         sensitive number a gap is the covariance with it in units of its standard deviation. For
         residual parity they are gaps of the errors.
+    loss : (p,) array or None
+        Mean loss, of a model with another loss than the squared one.
     """
 
     unfairness: FloatArray
@@ -38,9 +40,11 @@ class TradeoffCurve:
     r2: FloatArray
     smd: FloatArray
     max_gap: FloatArray
+    loss: FloatArray | None = None
 
     def __repr__(self) -> str:
-        ends = (f"{name} {v[0]:.4g} to {v[-1]:.4g}" for name, v in vars(self).items())
+        shown = {name: v for name, v in vars(self).items() if v is not None}
+        ends = (f"{name} {v[0]:.4g} to {v[-1]:.4g}" for name, v in shown.items())
         return f"TradeoffCurve({len(self.unfairness)} points; {'; '.join(ends)})"
 
     def to_pandas(self) -> Any:
@@ -49,7 +53,7 @@ class TradeoffCurve:
             import pandas as pd
         except ImportError as error:
             raise ImportError("pandas is missing: pip install pandas") from error
-        return pd.DataFrame(vars(self))
+        return pd.DataFrame({name: v for name, v in vars(self).items() if v is not None})
 
 
 @dataclass(frozen=True)

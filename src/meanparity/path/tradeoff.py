@@ -16,6 +16,7 @@ from meanparity.path.curve import (
     check_positions,
     check_unfairness,
 )
+from meanparity.rows import Rows
 from meanparity.solvers import Solution
 from meanparity.sources import check_weights
 
@@ -237,6 +238,18 @@ class Tradeoff:
         shares = None
         if weights is not None and self.comparison.weight_scope != "constraint":
             shares = weights / weights.sum()
+        return self._curve(y, fair, free, rows, shares, unfairness)
+
+    def _curve(
+        self,
+        y: FloatArray,
+        fair: FloatArray,
+        free: FloatArray,
+        rows: Rows,
+        shares: FloatArray | None,
+        unfairness: Any,
+    ) -> TradeoffCurve:
+        """The curve of targets and of predictions of both ends, all (n, m)."""
         sums = CurveSums.of(y, fair, free, self.comparison, rows, shares)
         return sums.curve(unfairness)
 

@@ -1,8 +1,25 @@
 """Ways of solving: one file each, and `choose`, the only "auto"."""
 
-from meanparity.solvers.choose import SOLVERS, solve
+from meanparity.solvers.choose import SOLVERS, choose_optimizer, solve
+from meanparity.solvers.descent import OPTIMIZERS, Method, Run
+from meanparity.solvers.iterative import LossSolution, solve_loss
 from meanparity.solvers.penalised import Penalty, solve_penalised
 from meanparity.solvers.solution import Fit, Info, Solution
 from meanparity.solvers.task import Task
 
-__all__ = ["SOLVERS", "Fit", "Info", "Penalty", "Solution", "Task", "solve", "solve_penalised"]
+__all__ = [
+    "OPTIMIZERS",
+    "SOLVERS",
+    "Fit",
+    "Info",
+    "LossSolution",
+    "Method",
+    "Penalty",
+    "Run",
+    "Solution",
+    "Task",
+    "choose_optimizer",
+    "solve",
+    "solve_loss",
+    "solve_penalised",
+]

@@ -66,6 +66,12 @@ def solve(
     return Solution(*pieces, Info(name, reason, time.perf_counter() - start, bytes_, residual))
 
 
+def choose_optimizer(task: Task, *, is_linear: bool) -> str:
+    """Newton's method, unless its square matrix is large beside a few passes over the rows."""
+    columns = is_linear and task.suits_columns
+    return "newton" if (task.X.shape[1] <= 2000 if columns else len(task.Y) <= 6000) else "lbfgs"
+
+
 def _kernel(task: Task, kernel: BoundKernel, solver: str) -> tuple[str, str, Pieces]:
     """Name, reason and solution of the dense or the spectral solver."""
     if solver == "dense" or (solver == "auto" and task.alpha.min() > 0):

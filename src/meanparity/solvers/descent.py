@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from meanparity._typing import FloatArray
-from meanparity.losses import Loss, _Rounded
+from meanparity.losses import Loss, Rounded
 from meanparity.solvers.spaces import Space
 
 OPTIMIZERS = ("newton", "lbfgs", "adam")
@@ -132,7 +132,7 @@ def minimise(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
     loss = problem.loss
     if loss.is_smooth or method.optimizer == "adam":
         return _RUNS[method.optimizer](problem, method, c, b)
-    assert isinstance(loss, _Rounded)
+    assert isinstance(loss, Rounded)
     spread = float(np.std(problem.y)) or 1.0
     runs: list[Run] = []
     for power in range(int(-np.log10(_FINEST)) + 1):
@@ -326,7 +326,9 @@ def _line_search(problem: Problem, point: Vector, step: Vector) -> float:
         if abs(high_slope) <= -0.1 * first:
             return high
         between = (low + high) / 2
-        if low_slope < high_slope < np.inf:  # where a line through both slopes is zero, not too near an end
+        if (
+            low_slope < high_slope < np.inf
+        ):  # where a line through both slopes is zero, not too near an end
             share = low_slope / (low_slope - high_slope)
             between = low + float(np.clip(share, 0.1, 0.9)) * (high - low)
         found = slope(between)

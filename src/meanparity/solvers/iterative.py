@@ -173,33 +173,33 @@ class _Solver:
         They are linear in the scores near the last ones: ``Cᵀ diag(μ'(g₀)) g = t − Cᵀμ(g₀) +
         Cᵀ diag(μ'(g₀)) g₀``, and a few steps are taken between two linearisations.
         """
-        end, previous = free, np.inf
+        end, previous, share = free, np.inf, 1.0
         losses, gaps, steps = [free.run.loss[-1:]], [free.run.gap[-1:]], 0
         inner = _INNER if self.method.optimizer == "newton" else self.method.max_iter
-        converged, spread = False, 1.0
+        rows, pool, converged = free.fit.fitted, free.fit.pool, False
         for _ in range(_ROUNDS):
-            rows, pool = end.fit.fitted, end.fit.pool
             task = replace(
                 self.task,
                 functionals=self._linearised(self.task.functionals, rows),
                 pool=self._linearised(self.task.pool, pool),
             )
             start = replace(end.run, c=end.fit.coef[: len(end.run.c), 0], b=end.run.b)
-            new = self.end(task, "constrained", start, inner)
-            steps += new.run.n_iter
-            losses.append(new.run.loss[1:])
-            gaps.append(new.run.gap[1:])
-            moved = float(np.abs(new.fit.fitted - rows).max())
-            end = new
+            end = self.end(task, "constrained", start, inner)
+            steps += end.run.n_iter
+            losses.append(end.run.loss[1:])
+            gaps.append(end.run.gap[1:])
+            moved = float(np.abs(end.fit.fitted - rows).max())
             spread = float(np.std(self.loss.response(end.fit.fitted))) or 1.0
             left = float(np.abs(self.gaps(self.task, end.fit)).max(initial=0.0))
             size = 1 + float(np.abs(end.fit.fitted).max())
-            if left <= _MET * spread and moved <= 1e-7 * size:
-                converged = True
+            converged = left <= _MET * spread and moved <= 1e-7 * size
+            if converged:
                 break
-            if moved > 1e3 * min(previous, 1e6) + 1e6:
-                break
+            if moved > 0.9 * previous:  # to and fro: linearise between
+                share = max(share / 2, 1 / 16)
             previous = moved
+            rows = rows + share * (end.fit.fitted - rows)
+            pool = pool + share * (end.fit.pool - pool)
         run = Run(
             end.run.c, end.run.b, steps, converged, np.concatenate(losses), np.concatenate(gaps)
         )

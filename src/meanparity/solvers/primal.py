@@ -44,8 +44,8 @@ def solve_primal(task: Task, alpha: float) -> Pieces:
     require_memory(
         3 * 8 * d * min(d, task.X.shape[0]), what=f"Solving for {d:,} columns", advice=_ADVICE
     )
-    rows = _CentredRows.of(task)
-    Q, W, target = _directions(rows, task)
+    rows = CentredRows.of(task)
+    Q, W, target = directions(rows, task)
     pair = _normal(rows, Q, target, alpha) if alpha > 0 else None
     fair, free = pair if pair is not None else _orthogonal(rows, Q, target, alpha)
     fair -= Q @ (Q.T @ fair - target)
@@ -91,7 +91,7 @@ def solve_primal_penalised(
     require_memory(
         3 * 8 * d * min(d, task.X.shape[0]), what=f"Solving for {d:,} columns", advice=_ADVICE
     )
-    rows = _CentredRows.of(task)
+    rows = CentredRows.of(task)
     R, norms = rows.products(C)
     if orthonormal:
         R = _span(R, 10 * np.finfo(float).eps * np.linalg.norm(norms))
@@ -112,7 +112,7 @@ def solve_primal_penalised(
     return theta, rows.y_mean - rows.x_mean @ theta
 
 
-def _directions(rows: _CentredRows, task: Task) -> tuple[FloatArray, FloatArray, FloatArray]:
+def directions(rows: CentredRows, task: Task) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Directions of θ that the functionals see, and what θ has to be along them.
 
     Returns
@@ -160,7 +160,7 @@ def _span(M: FloatArray, cut: float) -> FloatArray:
 
 
 def _normal(
-    rows: _CentredRows, Q: FloatArray, target: FloatArray, alpha: float
+    rows: CentredRows, Q: FloatArray, target: FloatArray, alpha: float
 ) -> tuple[FloatArray, FloatArray] | None:
     """Both solutions from the normal equations, or None if those are ill conditioned."""
     m = len(rows.y_mean)
@@ -189,7 +189,7 @@ def _inverse_norm(factor: SymmetricFactor, d: int) -> float:
 
 
 def _orthogonal(
-    rows: _CentredRows, Q: FloatArray, target: FloatArray, alpha: float
+    rows: CentredRows, Q: FloatArray, target: FloatArray, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
     """Both solutions from singular values of X, without and with the directions Q."""
     R, RY = rows.triangle()
@@ -210,7 +210,7 @@ def _ridge(R: FloatArray, Y: FloatArray, alpha: float, cut: float) -> FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class _CentredRows:
+class CentredRows:
     """X and Y less their weighted means, times √u, read a block of rows at a time.
 
     `origin`, (d,), is all that was taken off the columns.
@@ -224,7 +224,7 @@ class _CentredRows:
     origin: FloatArray
 
     @classmethod
-    def of(cls, task: Task) -> _CentredRows:
+    def of(cls, task: Task) -> CentredRows:
         X, Y = task.X, task.Y
         origin = np.zeros(X.shape[1]) if task.origin is None else task.origin
         if not task.fit_intercept:

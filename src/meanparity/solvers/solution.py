@@ -72,16 +72,20 @@ class Solution:
         Minimiser among the functions on which every functional meets its target.
     free : Fit
         Minimiser without a constraint: ridge or kernel ridge regression.
-    multipliers : (q, m) array
-        Lagrange multipliers ν: moving the targets by dt changes the objective by ``−2 νᵀdt``.
+    multipliers : (q, m) array or None
+        Lagrange multipliers ν: moving the targets by dt changes the objective by ``−2 νᵀdt``. None
+        where they are not computed.
     info : Info
         How it was computed.
+    norms : (2, 2) array or None
+        Inner products of both functions, where they are computed.
     """
 
     fair: Fit
     free: Fit
-    multipliers: FloatArray
+    multipliers: FloatArray | None
     info: Info
+    norms: FloatArray | None = None
 
 
 Pieces = tuple[Fit, Fit, FloatArray]

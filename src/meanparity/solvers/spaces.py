@@ -19,7 +19,7 @@ from scipy import sparse
 from meanparity._typing import Features, FloatArray
 from meanparity.kernels import BoundKernel, gram
 from meanparity.linalg import SymmetricMatrix, require_memory, row_blocks
-from meanparity.solvers.primal import _CentredRows, _directions
+from meanparity.solvers.primal import CentredRows, directions
 from meanparity.solvers.representers import PoolMoments, Representers
 from meanparity.solvers.task import Task
 
@@ -261,7 +261,7 @@ class FeatureSpace:
         )
         sums = _sums(task)
         bare = replace(task, fit_intercept=False, weights=None)
-        Q, W, tau = _directions(_CentredRows.of(bare), bare)
+        Q, W, tau = directions(CentredRows.of(bare), bare)
         beta = W.T @ sums
         seen = task.X @ Q
         constant = np.ones(n) - seen @ beta if task.fit_intercept else None

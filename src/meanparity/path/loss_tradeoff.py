@@ -1,0 +1,112 @@
+"""Everything between the constrained and the free minimiser of any loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from meanparity._typing import FloatArray
+from meanparity.losses import Loss
+from meanparity.path.curve import PAPER_POSITIONS, TradeoffCurve, check_positions, check_unfairness
+from meanparity.path.tradeoff import FittedFunction, Tradeoff, _check_size
+from meanparity.rows import Rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LossTradeoff(Tradeoff):
+    r"""The dial between parity and accuracy for any loss, on the scale of the score.
+
+    ``g_u = (1 − u)·g_fair + u·g_free``: every gap of scores on the training rows is ``u`` times the
+    free gap, and the objective ``J(u)`` is convex and falls with u. Functions predict scores.
+
+    Parameters
+    ----------
+    solution, basis, training, gaps, comparison, single_output
+        See `Tradeoff`.
+    loss : Loss
+        ℓ.
+    rows : Rows
+        The training rows.
+    y, weights : (n,) arrays
+        Their targets and weights in the loss.
+    penalties : (2, 2) array
+        α times the inner products of both ends.
+    on_response : bool
+        Whether gaps are those of mean responses.
+    classes : (2,) array or None
+        What y is, 0 or 1, of a classifier.
+    """
+
+    loss: Loss
+    rows: Rows
+    y: FloatArray
+    weights: FloatArray
+    penalties: FloatArray
+    on_response: bool
+    classes: Any = None
+
+    def objective(self, unfairness: float) -> float:
+        """``J(u) = Σ u ℓ(y, g_u) + α‖g_u‖²``."""
+        u = check_unfairness(unfairness)
+        share = np.array([1 - u, u])
+        scores = (1 - u) * self.solution.fair.fitted[:, 0] + u * self.solution.free.fitted[:, 0]
+        losses = float(self.weights @ self.loss.value(self.y, scores))
+        return losses + float(share @ self.penalties @ share)
+
+    def for_loss_increase(self, share: float) -> FittedFunction:
+        """The function of least gaps whose objective is at most this share above the free one."""
+        limit = (1 + _check_size(share, "share")) * self.objective(1.0)
+        if self.objective(0.0) <= limit:
+            return self.at(0.0)
+        if self.objective(1.0) >= limit:
+            return self.at(1.0)
+        return self.at(float(brentq(lambda u: self.objective(u) - limit, 0.0, 1.0)))
+
+    def curve(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> TradeoffCurve:
+        """Loss, squared error of the responses and gaps on any rows; see `Tradeoff.curve`."""
+        if self.classes is not None:
+            y = np.asarray(y)
+            unknown = ~np.isin(y, self.classes)
+            if unknown.any():
+                raise ValueError(
+                    f"y has the class {y[unknown][0]!r}, but fit saw {self.classes.tolist()}."
+                )
+            y = (y == self.classes[1]).astype(float)
+        return super().curve(X, y, *args, **kwargs)
+
+    def training_curve(self, unfairness: Any = None) -> TradeoffCurve:
+        """Loss, squared error of the responses and gaps along the dial on the training rows."""
+        fair, free = self.solution.fair.fitted, self.solution.free.fitted
+        shares = self.weights / self.weights.sum()
+        return self._curve(self.y[:, None], fair, free, self.rows, shares, unfairness)
+
+    def _curve(
+        self,
+        y: FloatArray,
+        fair: FloatArray,
+        free: FloatArray,
+        rows: Rows,
+        shares: FloatArray | None,
+        unfairness: Any,
+    ) -> TradeoffCurve:
+        u = PAPER_POSITIONS if unfairness is None else check_positions(unfairness)
+        shares = np.full(len(y), 1 / len(y)) if shares is None else shares
+        self.loss.check(y[:, 0])
+        constraint = self.comparison.constraint
+        contrasts = constraint.contrasts(rows)
+        variance = float(shares @ (y[:, 0] - shares @ y[:, 0]) ** 2)
+        columns = []
+        for position in u:
+            scores = (1 - position) * fair + position * free
+            response = self.loss.response(scores)
+            values = response if self.on_response else scores
+            gaps = np.abs(contrasts.gaps(constraint.compared(values, y)))
+            mse = float(shares @ (y - response)[:, 0] ** 2)
+            loss = float(shares @ self.loss.value(y[:, 0], scores[:, 0]))
+            columns.append((mse, gaps.sum(), gaps.max(initial=0.0), loss))
+        mse, smd, largest, loss = np.array(columns).T
+        r2 = 1 - mse / variance if variance > 0 else np.full_like(mse, np.nan)
+        return replace(TradeoffCurve(u, mse, r2, smd, largest), loss=loss)
