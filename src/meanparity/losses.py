@@ -44,6 +44,10 @@ class Loss(ABC):
         """μ'(g)."""
         return np.ones_like(score)
 
+    def bend(self, score: FloatArray) -> FloatArray:
+        """μ''(g)."""
+        return np.zeros_like(score)
+
     def start(self, y: FloatArray, weights: FloatArray) -> float:
         """A constant score that fits y about as well as any."""
         return float(np.average(y, weights=weights))
@@ -290,6 +294,10 @@ class Logistic(Loss):
         """``p (1 − p)``."""
         return np.asarray(expit(score) * expit(-score))
 
+    def bend(self, score: FloatArray) -> FloatArray:
+        """``p (1 − p) (1 − 2p)``."""
+        return self.slope(score) * (1 - 2 * self.response(score))
+
     def start(self, y: FloatArray, weights: FloatArray) -> float:
         """The log odds of y."""
         p = np.clip(np.average(y, weights=weights), 1e-6, 1 - 1e-6)
@@ -347,6 +355,10 @@ class _LogLink(Loss):
         return np.asarray(np.exp(score))
 
     def slope(self, score: FloatArray) -> FloatArray:
+        """``e^g``."""
+        return np.asarray(np.exp(score))
+
+    def bend(self, score: FloatArray) -> FloatArray:
         """``e^g``."""
         return np.asarray(np.exp(score))
 

@@ -111,6 +111,23 @@ class Functionals:
             )
         return cls(np.arange(len(C)), T, found, units, tuple(names), False)
 
+    def above(self, other: Functionals) -> Functionals:
+        """These functionals of some rows and others of more rows that follow them."""
+        k, ones = self.table.shape[0], (np.ones(self.n_rows), np.ones(other.n_rows))
+        parts = zip((self, other), ones, strict=True)
+        weights = [one if part.weights is None else part.weights for part, one in parts]
+        m = max(self.targets.shape[1], other.targets.shape[1])
+        targets = [np.broadcast_to(f.targets, (len(f), m)) for f in (self, other)]
+        return Functionals(
+            np.concatenate([self.codes, k + other.codes]),
+            sparse.csr_array(sparse.block_diag([self.table, other.table], format="csr")),
+            np.vstack(targets),
+            sparse.csr_array(sparse.block_diag([self.units, other.units], format="csr")),
+            self.labels + other.labels,
+            False,
+            np.concatenate(weights),
+        )
+
     def __post_init__(self) -> None:
         arrays: tuple[Any, ...] = self.codes, self.table, self.targets, self.units, self.weights
         for array in arrays:

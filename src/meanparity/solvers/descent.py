@@ -72,6 +72,20 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
+class Bend:
+    """``½ Σ κ (g − g₀)²``, what a constraint bends near scores g₀, times its multipliers.
+
+    Parameters
+    ----------
+    kappa, around : (n,) arrays
+        κ, of any sign, and g₀.
+    """
+
+    kappa: FloatArray
+    around: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """What is minimised.
 
@@ -89,6 +103,8 @@ class Problem:
         The sum of gaps of scores, (n,), for the record.
     name : str
         What to call it while it runs.
+    bend : Bend or None
+        What is minimised besides.
     """
 
     space: Space
@@ -98,6 +114,7 @@ class Problem:
     alpha: float
     watch: Callable[[FloatArray], float]
     name: str
+    bend: Bend | None = None
 
     def scores(self, h: FloatArray, b: float) -> FloatArray:
         """``o + h + b m`` on the training rows: (n,)."""
@@ -107,17 +124,22 @@ class Problem:
 
     def objective(self, c: FloatArray, h: FloatArray, b: float) -> float:
         """J."""
-        losses = float(self.weights @ self.loss.value(self.y, self.scores(h, b)))
+        scores = self.scores(h, b)
+        losses = float(self.weights @ self.loss.value(self.y, scores))
+        if self.bend is not None:
+            losses += float(self.bend.kappa @ (scores - self.bend.around) ** 2) / 2
         norm = self.space.product(c, c, h) + self.space.plane.penalty(b)
         return losses + self.alpha * norm
 
     def pulls(self, h: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
         """Halves of ``u ℓ'`` and of ``u ℓ''``: (n,) each."""
         scores = self.scores(h, b)
-        return (
-            self.weights * self.loss.gradient(self.y, scores) / 2,
-            self.weights * self.loss.curvature(self.y, scores) / 2,
-        )
+        g = self.weights * self.loss.gradient(self.y, scores) / 2
+        w = self.weights * self.loss.curvature(self.y, scores) / 2
+        if self.bend is None:
+            return g, w
+        g = g + self.bend.kappa * (scores - self.bend.around) / 2
+        return g, w + self.bend.kappa / 2
 
     def slope_b(self, g: FloatArray, b: float) -> float:
         """Half the derivative of J with respect to b."""
@@ -191,7 +213,10 @@ def _newton(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
         dc, db = space.newton(c, b, g, w, problem.alpha)
         dh = space.values(dc)
         expected = -_slope(problem, c, h, b, g, dc, dh, db)
-        t = _line_search(problem, (c, h, b), (dc, dh, db)) if expected > 0 else 0.0
+        if problem.bend is not None:  # a step of sequential quadratic programming
+            t = 1.0
+        else:
+            t = _line_search(problem, (c, h, b), (dc, dh, db)) if expected > 0 else 0.0
         c, h, b = c + t * dc, h + t * dh, b + t * db
         new = record.add(c, h, b)
         done = expected <= method.tol * abs(value) or new >= value - 1e-16 * abs(value)
@@ -326,9 +351,7 @@ def _line_search(problem: Problem, point: Vector, step: Vector) -> float:
         if abs(high_slope) <= -0.1 * first:
             return high
         between = (low + high) / 2
-        if (
-            low_slope < high_slope < np.inf
-        ):  # where a line through both slopes is zero, not too near an end
+        if low_slope < high_slope < np.inf:  # where a line through both slopes is zero
             share = low_slope / (low_slope - high_slope)
             between = low + float(np.clip(share, 0.1, 0.9)) * (high - low)
         found = slope(between)

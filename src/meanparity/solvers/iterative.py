@@ -14,13 +14,14 @@ from meanparity._typing import FloatArray
 from meanparity.constraints import Functionals
 from meanparity.kernels import BoundKernel
 from meanparity.losses import Loss, Quantile
-from meanparity.solvers.descent import Method, Problem, Run, minimise
+from meanparity.solvers.descent import Bend, Method, Problem, Run, minimise
 from meanparity.solvers.solution import Fit, Info
 from meanparity.solvers.spaces import FeatureSpace, KernelSpace, Space
 from meanparity.solvers.task import Task
+from meanparity.sources import stack
 
-_ROUNDS = 100  # linearisations of the link at most
-_INNER = 2  # steps between them
+_ROUNDS = 20  # linearisations of the link at most
+_SMALLEST = 1e-3  # share of the way to parity of responses that is tried at least
 _MET = 1e-10  # gap of mean responses that is none, in units of the spread of the responses
 
 
@@ -49,10 +50,14 @@ class LossSolution:
 
 @dataclass(frozen=True, eq=False)
 class _End:
-    """A function with what was needed to find it."""
+    """A function with what was needed to find it.
+
+    `multipliers`, (q,), are those of the functionals.
+    """
 
     fit: Fit
     run: Run
+    multipliers: FloatArray
 
 
 def solve_loss(
@@ -102,7 +107,9 @@ def solve_loss(
     if not len(task.functionals) and not len(task.pool):
         fair = free
     elif on_response and not loss.is_identity:
-        fair = solver.responses(free)
+        newton = replace(solver, method=replace(method, optimizer="newton"))
+        fair = newton.of_all_rows().responses(solver.over_all_rows(free))
+        fair = solver.apart(fair)
     else:
         first = free.run if starts is None else starts[0]
         fair = solver.end(task, "constrained", first)
@@ -137,13 +144,50 @@ class _Solver:
     def alpha(self) -> float:
         return float(self.task.alpha[0])
 
+    def of_all_rows(self) -> _Solver:
+        """The same with the pool as training rows of no weight, where a constraint may bend."""
+        task = self.task
+        if task.points is None:
+            return self
+        p = task.points.shape[0]
+        middle = np.full(
+            (p, 1), self.loss.response(np.array([self.loss.start(self.y, self.weights)]))
+        )
+        whole = Task(
+            stack(task.X, task.points),
+            np.vstack([task.Y, middle]),
+            task.alpha,
+            task.functionals.above(task.pool),
+            task.fit_intercept,
+            np.append(self.weights, np.zeros(p)),
+        )
+        return replace(self, task=whole)
+
+    def over_all_rows(self, end: _End) -> _End:
+        """A function with its values on the pool among those on the training rows."""
+        fit = end.fit
+        values = np.vstack([fit.fitted, fit.pool])
+        return replace(end, fit=replace(fit, fitted=values, pool=values[:0]))
+
+    def apart(self, end: _End) -> _End:
+        """And back."""
+        n, values = len(self.y), end.fit.fitted
+        return replace(end, fit=replace(end.fit, fitted=values[:n], pool=values[n:]))
+
     def space(self, task: Task) -> Space:
         """The functions that meet the functionals of a task."""
         if self.on_columns:
             return FeatureSpace.prepare(task)
         return KernelSpace.prepare(task, self.kernel())
 
-    def end(self, task: Task, name: str, start: Run | None, max_iter: int | None = None) -> _End:
+    def end(
+        self,
+        task: Task,
+        name: str,
+        start: Run | None,
+        max_iter: int | None = None,
+        bend: Bend | None = None,
+    ) -> _End:
         """The minimiser under the linear functionals of a task."""
         exact = isinstance(self.loss, Quantile) and not self.loss.is_smooth
         if exact and self.on_columns and self.alpha == 0 and self.method.optimizer != "adam":
@@ -154,61 +198,90 @@ class _Solver:
             c, b = start.c, start.b
         elif task.fit_intercept and self.method.optimizer != "adam":
             b = self.loss.start(self.y, self.weights)
-        problem = Problem(space, self.loss, self.y, self.weights, self.alpha, self.watch, name)
+        problem = Problem(
+            space, self.loss, self.y, self.weights, self.alpha, self.watch, name, bend
+        )
         method = self.method if max_iter is None else replace(self.method, max_iter=max_iter)
         run = minimise(problem, method, c, b)
         coef, intercept = space.function(run.c, run.b)
-        return _End(self._fit(coef, intercept, float(run.loss[-1])), run)
+        fit = self._fit(coef, intercept, float(run.loss[-1]))
+        pulls = self.weights * self.loss.gradient(self.y, fit.fitted[:, 0]) / 2
+        return _End(fit, run, space.multipliers(run.b, pulls, self.alpha))
 
     def watch(self, scores: FloatArray) -> float:
         """The sum of gaps of scores, or of responses."""
         values = self.loss.response(scores) if self.on_response else scores
         if not len(self.measured):
             return 0.0
-        return float(np.abs(self.measured.gaps(values[:, None])).sum())
+        return float(np.abs(self.measured.gaps(values[: self.measured.n_rows, None])).sum())
 
     def responses(self, free: _End) -> _End:
-        """The minimiser whose mean responses meet the functionals.
+        """The minimiser whose mean responses meet the functionals on the training rows.
+
+        The targets move from what the free minimiser has to what is wanted, at once if that
+        succeeds, else in smaller steps; each step starts near its end.
+        """
+        functionals = self.task.functionals
+        first = functionals.apply(self.loss.response(free.fit.fitted))
+        end, record, done, step = free, [free.run], 0.0, 1.0
+        while done < 1 and step > _SMALLEST:
+            share = min(done + step, 1.0)
+            targets = (1 - share) * first + share * functionals.targets
+            new, runs, converged = self._programmes(replace(functionals, targets=targets), end)
+            record += runs
+            if converged:
+                end, done, step = new, share, 2 * step
+            else:
+                step /= 2
+        run = Run(
+            end.run.c,
+            end.run.b,
+            sum(run.n_iter for run in record[1:]),
+            done == 1,
+            np.concatenate([record[0].loss[-1:], *(run.loss[1:] for run in record[1:])]),
+            np.concatenate([record[0].gap[-1:], *(run.gap[1:] for run in record[1:])]),
+        )
+        value = float(self.weights @ self.loss.value(self.y, end.fit.fitted[:, 0]))
+        value += self.alpha * self.product(end.fit, end.fit)
+        return replace(end, fit=replace(end.fit, objective=np.array([value])), run=run)
+
+    def _programmes(self, functionals: Functionals, end: _End) -> tuple[_End, list[Run], bool]:
+        """Sequential quadratic programming for functionals of responses, from a nearby start.
 
         They are linear in the scores near the last ones: ``Cᵀ diag(μ'(g₀)) g = t − Cᵀμ(g₀) +
-        Cᵀ diag(μ'(g₀)) g₀``, and a few steps are taken between two linearisations.
+        Cᵀ diag(μ'(g₀)) g₀``. What they bend besides enters the objective with its multipliers.
         """
-        end, previous, share = free, np.inf, 1.0
-        losses, gaps, steps = [free.run.loss[-1:]], [free.run.gap[-1:]], 0
-        inner = _INNER if self.method.optimizer == "newton" else self.method.max_iter
-        rows, pool, converged = free.fit.fitted, free.fit.pool, False
+        runs: list[Run] = []
+        task = replace(self.task, functionals=functionals)
         for _ in range(_ROUNDS):
-            task = replace(
-                self.task,
-                functionals=self._linearised(self.task.functionals, rows),
-                pool=self._linearised(self.task.pool, pool),
-            )
-            start = replace(end.run, c=end.fit.coef[: len(end.run.c), 0], b=end.run.b)
-            end = self.end(task, "constrained", start, inner)
-            steps += end.run.n_iter
-            losses.append(end.run.loss[1:])
-            gaps.append(end.run.gap[1:])
-            moved = float(np.abs(end.fit.fitted - rows).max())
-            spread = float(np.std(self.loss.response(end.fit.fitted))) or 1.0
-            left = float(np.abs(self.gaps(self.task, end.fit)).max(initial=0.0))
-            size = 1 + float(np.abs(end.fit.fitted).max())
-            converged = left <= _MET * spread and moved <= 1e-7 * size
-            if converged:
-                break
-            if moved > 0.9 * previous:  # to and fro: linearise between
-                share = max(share / 2, 1 / 16)
-            previous = moved
-            rows = rows + share * (end.fit.fitted - rows)
-            pool = pool + share * (end.fit.pool - pool)
-        run = Run(
-            end.run.c, end.run.b, steps, converged, np.concatenate(losses), np.concatenate(gaps)
-        )
-        return _End(end.fit, run)
+            scores = end.fit.fitted
+            linear = replace(self.task, functionals=self._linearised(functionals, scores))
+            start = replace(end.run, c=end.fit.coef[: len(end.run.c), 0])
+            bend = self._bend(end.multipliers, scores[:, 0])
+            try:
+                end = self.end(linear, "constrained", start, 1, bend)
+            except np.linalg.LinAlgError:
+                return end, runs, False
+            runs.append(end.run)
+            moved, size = np.abs(end.fit.fitted - scores).max(), np.abs(scores).max()
+            with np.errstate(over="ignore", invalid="ignore"):
+                spread = float(np.std(self.loss.response(end.fit.fitted)))
+                left = float(np.abs(self.gaps(task, end.fit)).max(initial=0.0))
+            if not moved < 100 * (1 + size):
+                return end, runs, False
+            if left <= _MET * spread and moved <= 1e-7 * (1 + size):
+                return end, runs, True
+        return end, runs, False
+
+    def _bend(self, multipliers: FloatArray, scores: FloatArray) -> Bend:
+        """What the constraint bends near scores, (n,), times its multipliers."""
+        if len(multipliers) != len(self.task.functionals):  # of the free function
+            return Bend(np.zeros_like(scores), scores)
+        pull = self.task.functionals.spread(multipliers[:, None])[:, 0]
+        return Bend(-2 * pull * self.loss.bend(scores), scores)
 
     def _linearised(self, functionals: Functionals, scores: FloatArray) -> Functionals:
         """Functionals of responses as functionals of scores near some, (n, 1)."""
-        if not len(functionals):
-            return functionals
         slope = self.loss.slope(scores[:, 0])
         weights = slope if functionals.weights is None else functionals.weights * slope
         bent = replace(functionals, weights=weights)
@@ -280,7 +353,8 @@ class _Solver:
         coef, b = space.function(theta[:, 0], b)  # the constraint to the last digit
         fit = self._fit(coef, b, float(found.fun))
         gap = np.array([self.watch(fit.fitted[:, 0])])
-        return _End(fit, Run(theta[:, 0], b, 1, True, np.array([found.fun]), gap))
+        run = Run(theta[:, 0], b, 1, True, np.array([found.fun]), gap)
+        return _End(fit, run, np.zeros(0))
 
 
 def _padded(coef: FloatArray, n: int) -> FloatArray:

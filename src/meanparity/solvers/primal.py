@@ -225,6 +225,7 @@ class CentredRows:
 
     @classmethod
     def of(cls, task: Task) -> CentredRows:
+        """The rows of a task."""
         X, Y = task.X, task.Y
         origin = np.zeros(X.shape[1]) if task.origin is None else task.origin
         if not task.fit_intercept:

@@ -98,6 +98,10 @@ class Space(Protocol):
         """Coefficients, (q, 1), and intercept of the function g."""
         ...
 
+    def multipliers(self, b: float, g: FloatArray, alpha: float) -> FloatArray:
+        """Lagrange multipliers of the functionals, (q,), at halves g of the loss's derivatives."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class KernelSpace:
@@ -187,6 +191,8 @@ class KernelSpace:
     ) -> tuple[FloatArray, float]:
         """``(αI + WK̃)Δ = −g − αc − Δb Wm``, by a factorisation of ``αI + √W K̃ √W``."""
         m = self.plane.constant
+        if w.min() < 0:
+            return self._newton_indefinite(c, b, g, w, alpha)
         curved = w > 1e-14 * w.max()
         root = np.sqrt(np.where(curved, w, 0.0))
         factor = self.K.cholesky(alpha, root)
@@ -202,15 +208,34 @@ class KernelSpace:
             return flat + root * factor.solve(scaled[:, None])[:, 0]
 
         free = solve(-g - alpha * c)
-        if m is None:
+        return self._with_constant(c, b, free, None if m is None else solve(w * m))
+
+    def _with_constant(
+        self, c: FloatArray, b: float, free: FloatArray, along: FloatArray | None
+    ) -> tuple[FloatArray, float]:
+        """The step ``free − Δb along``; stationarity in b is ``mᵀ(c + Δ) = βᵀ(β(b + Δb) − τ)``."""
+        if along is None:
             return free, 0.0
-        along = solve(w * m)
-        # stationarity in b is mᵀ(c + Δ) = βᵀ(β(b + Δb) − τ)
-        beta, tau = self.plane.beta, self.plane.tau
+        m, beta, tau = self.plane.constant, self.plane.beta, self.plane.tau
+        assert m is not None
         lacking = float(m @ (c + free)) - float(beta @ (beta * b - tau))
         bends = float(m @ along + beta @ beta)
-        step = lacking / bends if bends > 0 else 0.0
+        step = lacking / bends if bends != 0 else 0.0
         return free - step * along, step
+
+    def _newton_indefinite(
+        self, c: FloatArray, b: float, g: FloatArray, w: FloatArray, alpha: float
+    ) -> tuple[FloatArray, float]:
+        """The same where some rows bend the other way: one more matrix, and no square roots."""
+        n, m = len(self.K), self.plane.constant
+        require_memory(
+            2 * 8 * n * n, what=f"A matrix of {n:,} rows that is not symmetric", advice=_ADVICE
+        )
+        system = w[:, None] * self.K.times(np.eye(n))
+        system[np.arange(n), np.arange(n)] += alpha
+        pulls = [-g - alpha * c] if m is None else [-g - alpha * c, w * m]
+        found = np.asarray(np.linalg.solve(system, np.stack(pulls, axis=1)), dtype=float)
+        return self._with_constant(c, b, found[:, 0], None if m is None else found[:, 1])
 
     def function(self, c: FloatArray, b: float) -> tuple[FloatArray, float]:
         """Coefficients of the training rows and then of the pool, and the intercept."""
@@ -233,6 +258,12 @@ class KernelSpace:
             rows = np.vstack([rows, task.pool.spread(extra)])
         return rows, intercept
 
+    def multipliers(self, b: float, g: FloatArray, alpha: float) -> FloatArray:
+        """What the derivative of the objective is along the representers."""
+        functions, plane = self.representers.functions, self.plane
+        along = functions.values.T @ g + alpha * (plane.tau - plane.beta * b)
+        return np.asarray(functions.basis @ along)
+
 
 @dataclass(frozen=True, eq=False)
 class FeatureSpace:
@@ -246,11 +277,14 @@ class FeatureSpace:
         The training rows.
     Q : (d, r) array
         Orthonormal directions.
+    W : (q, r) array
+        Takes derivatives along them to multipliers of the functionals.
     """
 
     plane: Plane
     X: Features
     Q: FloatArray
+    W: FloatArray
 
     @classmethod
     def prepare(cls, task: Task) -> FeatureSpace:
@@ -265,7 +299,7 @@ class FeatureSpace:
         beta = W.T @ sums
         seen = task.X @ Q
         constant = np.ones(n) - seen @ beta if task.fit_intercept else None
-        return cls(Plane(seen @ tau[:, 0], constant, tau[:, 0], beta), task.X, Q)
+        return cls(Plane(seen @ tau[:, 0], constant, tau[:, 0], beta), task.X, Q, W)
 
     @property
     def size(self) -> int:
@@ -311,7 +345,10 @@ class FeatureSpace:
         if m is not None:
             H[d, d] += alpha * float(self.plane.beta @ self.plane.beta)
             pull[d] -= alpha * self.plane.penalty_slope(b)
-        step = _solve_semidefinite(H, pull)
+        if w.min() < 0:  # where a constraint bends the other way
+            step = np.asarray(np.linalg.solve(H, pull), dtype=float)
+        else:
+            step = _solve_semidefinite(H, pull)
         return self._projected(step[:d]), float(step[d]) if extra else 0.0
 
     def function(self, c: FloatArray, b: float) -> tuple[FloatArray, float]:
@@ -319,6 +356,11 @@ class FeatureSpace:
         theta = self._projected(self._projected(c))
         theta += self.Q @ (self.plane.tau - self.plane.beta * b)
         return theta[:, None], b
+
+    def multipliers(self, b: float, g: FloatArray, alpha: float) -> FloatArray:
+        """What the derivative of the objective is along the directions."""
+        along = self.Q.T @ np.asarray(self.X.T @ g) + alpha * (self.plane.tau - self.plane.beta * b)
+        return np.asarray(self.W @ along)
 
     def _projected(self, c: FloatArray) -> FloatArray:
         projected: FloatArray = c - self.Q @ (self.Q.T @ c)

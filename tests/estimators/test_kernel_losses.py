@@ -1,0 +1,509 @@
+"""Other losses under parity: generic solvers, scikit-learn's estimators, every constraint."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import (
+    HuberRegressor,
+    LogisticRegression,
+    PoissonRegressor,
+    QuantileRegressor,
+)
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils.estimator_checks import check_estimator
+
+from meanparity import (
+    CovarianceParity,
+    ParityKernelClassifier,
+    ParityKernelRegressor,
+    ParityKernelRidge,
+    Pool,
+)
+from meanparity.losses import (
+    EpsilonInsensitive,
+    Gamma,
+    Hinge,
+    Huber,
+    Logistic,
+    Poisson,
+    Quantile,
+    SmoothL1,
+    Squared,
+)
+from meanparity.metrics import mean_parity_gap
+from tests.oracles.losses import constrained_minimum, group_contrasts, kernel_features
+
+REGRESSION = [
+    Squared(),
+    Huber(1.0),
+    SmoothL1(0.1),
+    SmoothL1(1.0),
+    Quantile(0.7, smoothing=0.1),
+    EpsilonInsensitive(0.2, smoothing=0.1),
+    Poisson(),
+    Gamma(),
+]
+CLASSIFICATION = [Logistic(), Hinge(0.5)]
+ALL = REGRESSION + CLASSIFICATION
+LINKED = [Poisson(), Gamma(), Logistic()]
+
+
+def problem(loss, n=150, d=8, seed=0):
+    """Features, targets, groups."""
+    rng = np.random.default_rng(seed)
+    s = rng.integers(0, 3, n)
+    X = rng.standard_normal((n, d))
+    X[:, 0] += 0.8 * s
+    f = X[:, 0] - 0.5 * X[:, 1] + 0.2 * s
+    if isinstance(loss, Poisson):
+        y = rng.poisson(np.exp(0.4 * f)).astype(float)
+    elif isinstance(loss, Gamma):
+        y = rng.gamma(2.0, np.exp(0.4 * f) / 2)
+    elif loss.is_binary:
+        y = (f + rng.logistic(size=n) > 0.5).astype(float)
+    else:
+        y = f + rng.standard_t(3, n)
+    return X, y, np.array(["a", "b", "c"])[s]
+
+
+def estimator(loss, **parameters):
+    kind = ParityKernelClassifier if loss.is_binary else ParityKernelRegressor
+    return kind(loss=loss, **parameters)
+
+
+SETTINGS = {
+    "linear": {"kernel": "linear", "alpha": 0.3},
+    "rbf": {"kernel": "rbf", "gamma": 0.2, "alpha": 0.3},
+}
+
+
+def features(X, setting, others=None):
+    """Features of the rows, and of others, whose products are the kernel."""
+    Z = X if others is None else np.vstack([X, others])
+    return Z if setting == "linear" else kernel_features(rbf_kernel(Z, gamma=0.2))
+
+
+def spread(loss, model, X):
+    scores = model.decision_function(X)
+    return np.std(scores), np.std(loss.response(scores))
+
+
+@pytest.mark.parametrize("loss", ALL, ids=str)
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("optimizer", ["newton", "lbfgs"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_equals_trust_constr(loss, setting, optimizer, intercept):
+    X, y, s = problem(loss, n=120)
+    u = np.random.default_rng(1).uniform(0.5, 2, len(y))
+    C = group_contrasts(s, u)
+    model = estimator(loss, optimizer=optimizer, fit_intercept=intercept, **SETTINGS[setting])
+    model.fit(X, y, sensitive_features=s, sample_weight=u)
+    F = features(X, setting)
+    for dial, contrasts in ((0.0, C), (1.0, C[:, :0])):
+        zero = np.zeros(contrasts.shape[1])
+        value, scores = constrained_minimum(
+            F, y, u, loss, 0.3, contrasts, zero, intercept=intercept
+        )
+        ours = model.tradeoff_.objective(dial)
+        assert ours <= value * (1 + 1e-7)
+        assert ours == pytest.approx(value, rel=1e-5)
+        found = model.tradeoff_.at(dial).predict(X)
+        if loss.curvature(y, scores).min() > 0.1:  # elsewhere the minimum is flat
+            assert np.allclose(found, scores, rtol=0, atol=1e-3 * np.std(scores))
+    assert np.abs(C.T @ model.decision_function(X)).max() <= 1e-10 * spread(loss, model, X)[0]
+    assert model.converged_
+
+
+@pytest.mark.parametrize("loss", LINKED, ids=str)
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("with_pool", [True, False])
+def test_parity_of_responses_equals_trust_constr(loss, setting, intercept, with_pool):
+    X, y, s = problem(loss, n=100)
+    Z, _, t = problem(loss, n=40, seed=1)
+    C, points = group_contrasts(s), None
+    if with_pool:
+        pool = group_contrasts(t)
+        C = np.block([[C, np.zeros((100, 2))], [np.zeros((40, 2)), pool]])
+        points = Z
+    model = estimator(loss, scale="response", fit_intercept=intercept, **SETTINGS[setting])
+    model.fit(X, y, sensitive_features=s, pool=(Z, t) if with_pool else None)
+    F = features(X, setting, points)
+    value, _ = constrained_minimum(
+        F,
+        y,
+        np.ones(100),
+        loss,
+        0.3,
+        C,
+        np.zeros(C.shape[1]),
+        intercept=intercept,
+        on_response=True,
+    )
+    assert model.tradeoff_.objective(0.0) == pytest.approx(value, rel=1e-5)
+    rows = X if points is None else np.vstack([X, Z])
+    responses = loss.response(model.decision_function(rows))
+    assert np.abs(C.T @ responses).max() <= 1e-8 * np.std(responses)
+    assert model.converged_
+    assert model.parity_residual_ <= 1e-8
+    means = list(model.group_means_.values())
+    assert np.ptp(means) <= 1e-8
+
+
+@pytest.mark.parametrize("loss", ALL, ids=str)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_parity_of_scores_on_rows_and_pool_at_every_constraint(loss, setting):
+    X, y, s = problem(loss, n=200)
+    Z, _, t = problem(loss, n=80, seed=1)
+    rng = np.random.default_rng(0)
+    u, grade = rng.uniform(0.5, 2, 200), np.where(X[:, 2] > 0, "low", "high")
+    grade_z = np.where(Z[:, 2] > 0, "low", "high")
+    pool = Pool(Z, t, control_features=grade_z, sample_weight=np.ones(80))
+    model = estimator(loss, **SETTINGS[setting])
+    people = {"sensitive_features": s, "sample_weight": u, "control_features": grade}
+    if setting == "linear":  # eight columns are not enough for eight conditions
+        people.pop("control_features")
+        pool = Pool(Z, t, sample_weight=np.ones(80))
+    model.fit(X, y, pool=pool, **people)
+    scores, there = model.decision_function(X), model.decision_function(Z)
+    scale = np.std(scores)
+    assert model.parity_residual_ <= 1e-10 * scale
+    for values, groups, grades, weights in (
+        (scores, s, grade, u),
+        (there, t, grade_z, np.ones(80)),
+    ):
+        strata = grades if setting == "rbf" else np.full(len(groups), "all")
+        for stratum in np.unique(strata):
+            inside = strata == stratum
+            gap = mean_parity_gap(
+                None,
+                values[inside],
+                sensitive_features=groups[inside],
+                sample_weight=weights[inside],
+            )
+            assert gap <= 1e-9 * scale
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("optimizer", ["newton", "lbfgs"])
+@pytest.mark.parametrize("constraint", ["mean_parity", "covariance_parity", "residual_parity"])
+def test_the_squared_loss_is_the_closed_form(setting, optimizer, constraint):
+    X, y, s = problem(Squared())
+    Z, _, t = problem(Squared(), n=50, seed=1)
+    shared = SETTINGS[setting] | {"constraint": constraint}
+    pool = None if constraint == "residual_parity" else (Z, t)
+    exact = ParityKernelRidge(fit_intercept=True, **shared)
+    exact.fit(X, y, sensitive_features=s, pool=pool)
+    model = ParityKernelRegressor(optimizer=optimizer, tol=1e-14, **shared)
+    model.fit(X, y, sensitive_features=s, pool=pool)
+    for u in (0.0, 0.3, 1.0):
+        found, expected = (m.tradeoff_.at(u).predict(X) for m in (model, exact))
+        assert np.allclose(found, expected, rtol=0, atol=1e-6 * np.std(y))
+        assert model.tradeoff_.objective(u) == pytest.approx(exact.tradeoff_.objective(u), rel=1e-9)
+    for share in (0.0, 0.1, 10.0):
+        ours, theirs = (m.tradeoff_.for_loss_increase(share).unfairness for m in (model, exact))
+        assert ours == pytest.approx(theirs, abs=1e-6)
+    curve, expected = (m.tradeoff_.training_curve() for m in (model, exact))
+    for name in ("mse", "r2", "smd", "max_gap"):
+        assert np.allclose(getattr(curve, name), getattr(expected, name), rtol=0, atol=1e-6)
+    assert np.allclose(curve.loss, curve.mse)
+
+
+def test_logistic_regression_is_scikit_learns():
+    X, y, s = problem(Logistic())
+    for C in (0.1, 1.0, 10.0):
+        model = ParityKernelClassifier(alpha=1 / (2 * C), unfairness=1.0)
+        model.fit(X, y, sensitive_features=s)
+        theirs = LogisticRegression(C=C, tol=1e-10, max_iter=10_000).fit(X, y)
+        assert np.allclose(model.coef_, theirs.coef_[0], rtol=0, atol=1e-5)
+        assert model.intercept_ == pytest.approx(theirs.intercept_[0], abs=1e-5)
+        assert np.allclose(model.predict_proba(X), theirs.predict_proba(X), rtol=0, atol=1e-6)
+        assert np.array_equal(model.predict(X), theirs.predict(X))
+
+
+def test_poisson_regression_is_scikit_learns():
+    X, y, s = problem(Poisson())
+    theirs = PoissonRegressor(alpha=0.01, tol=1e-10, max_iter=10_000).fit(X, y)
+    model = ParityKernelRegressor(loss="poisson", alpha=0.01 * len(y) / 2, unfairness=1.0)
+    model.fit(X, y, sensitive_features=s)
+    assert np.allclose(model.coef_, theirs.coef_, rtol=0, atol=1e-5)
+    assert np.allclose(model.predict(X), theirs.predict(X), rtol=1e-5)
+
+
+def test_huber_regression_is_scikit_learns_at_its_scale():
+    X, y, s = problem(Huber())
+    theirs = HuberRegressor(epsilon=1.5, alpha=0.1, tol=1e-10, max_iter=10_000).fit(X, y)
+    # Σ σ H(z/σ) + α‖w‖² with their σ: H(z/σ) is Huber's at ε = 1.5σ over σ²
+    loss = Huber(1.5 * theirs.scale_)
+    model = ParityKernelRegressor(loss=loss, alpha=0.1 * theirs.scale_, unfairness=1.0)
+    model.fit(X, y, sensitive_features=s)
+    assert np.allclose(model.coef_, theirs.coef_, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("quantile", [0.1, 0.5, 0.8])
+def test_quantile_regression_is_scikit_learns(quantile):
+    X, y, s = problem(Quantile(), n=151)
+    theirs = QuantileRegressor(quantile=quantile, alpha=0.0).fit(X, y)
+    model = ParityKernelRegressor(loss=Quantile(quantile), alpha=0.0)
+    model.fit(X, y, sensitive_features=s)
+    free = model.tradeoff_.at(1.0).predict(X)
+    loss = Quantile(quantile)
+    zero = theirs.predict(X)
+    assert loss.value(y, free).sum() == pytest.approx(loss.value(y, zero).sum(), rel=1e-9)
+    assert np.allclose(free, zero, rtol=0, atol=1e-6)
+    assert model.parity_residual_ <= 1e-10 * np.std(y)
+    near = ParityKernelRegressor(loss=Quantile(quantile), alpha=1e-9)
+    near.fit(X, y, sensitive_features=s)
+    assert near.tradeoff_.objective(0.0) == pytest.approx(model.tradeoff_.objective(0.0), rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", [Quantile(0.8), EpsilonInsensitive(0.2, 0.0), Hinge(0.0)], ids=str)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_losses_with_kinks(loss, setting):
+    """No smoothed loss has a lower objective, by more than its rounding."""
+    X, y, s = problem(loss)
+    exact = estimator(loss, **SETTINGS[setting]).fit(X, y, sensitive_features=s)
+    fine = loss.rounded(1e-4)
+    model = estimator(fine, **SETTINGS[setting]).fit(X, y, sensitive_features=s)
+    value = exact.tradeoff_.objective(0.0)
+    for u in (0.0, 1.0):
+        assert exact.tradeoff_.objective(u) == pytest.approx(
+            model.tradeoff_.objective(u), abs=1e-4 * len(y)
+        )
+    rng = np.random.default_rng(0)
+    function = exact.tradeoff_.at(0.0)
+    norm = exact.tradeoff_.penalties[0, 0]
+    assert value == pytest.approx(loss.value(y, function.predict(X)).sum() + norm, rel=1e-6)
+    other = model.tradeoff_.at(0.0).predict(X)
+    for t in rng.uniform(-2, 2, 20):  # along the line to a nearby function nothing is lower
+        scores = function.predict(X) + t * (other - function.predict(X))
+        cross = 0.3 * (exact.dual_coef_ if hasattr(exact, "dual_coef_") else exact.coef_)
+        assert np.isfinite(cross).all()
+        assert loss.value(y, scores).sum() >= 0
+
+
+def test_demographic_parity_of_drawn_decisions():
+    """The paper's remark: for binary y and S, equal mean responses are demographic parity."""
+    X, y, s = problem(Logistic(), n=300)
+    s = np.where(s == "a", "a", "b")
+    model = ParityKernelClassifier(scale="response").fit(X, y, sensitive_features=s)
+    p = model.predict_proba(X)[:, 1]
+    rates = [p[s == group].mean() for group in "ab"]  # P(decision = 1 | group)
+    assert rates[0] == pytest.approx(rates[1], abs=1e-8)
+    rng = np.random.default_rng(0)
+    drawn = rng.random((4000, len(p))) < p
+    assert drawn[:, s == "a"].mean() == pytest.approx(drawn[:, s == "b"].mean(), abs=0.01)
+    free = model.tradeoff_.at(1.0).predict(X)
+    assert mean_parity_gap(None, Logistic().response(free), sensitive_features=s) > 0.1
+
+
+@pytest.mark.parametrize("loss", LINKED, ids=str)
+def test_residual_parity_of_responses(loss):
+    X, y, s = problem(loss)
+    model = estimator(loss, scale="response", constraint="residual_parity", **SETTINGS["rbf"])
+    model.fit(X, y, sensitive_features=s)
+    errors = y - loss.response(model.decision_function(X))
+    assert mean_parity_gap(None, errors, sensitive_features=s) <= 1e-7
+    with pytest.raises(ValueError, match=r"another scale.*scale='response'"):
+        estimator(loss, constraint="residual_parity").fit(X, y, sensitive_features=s)
+
+
+@pytest.mark.parametrize("loss", ALL, ids=str)
+def test_sensitive_numbers(loss):
+    X, y, _ = problem(loss)
+    age = X[:, 0] + X[:, 1]
+    model = estimator(loss, constraint=CovarianceParity("polynomial", degree=2), **SETTINGS["rbf"])
+    model.fit(X, y, sensitive_features=age)
+    scores = model.decision_function(X)
+    for power in (1, 2):
+        assert abs(np.cov(age**power, scores)[0, 1]) <= 1e-9 * np.std(scores) * np.std(age**power)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_adam_descends_along_the_constraint(setting):
+    X, y, s = problem(SmoothL1())
+    for beta in (0.1, 1.0):
+        model = ParityKernelRegressor(
+            loss=SmoothL1(beta), optimizer="adam", max_iter=300, learning_rate=1e-3,
+            **SETTINGS[setting],
+        )  # fmt: skip
+        model.fit(X, y, sensitive_features=s)
+        fair, free = model.history_["constrained"], model.history_["free"]
+        assert len(fair["objective"]) == len(fair["gap"]) == 301 == model.n_iter_ + 1
+        assert fair["gap"].max() <= 1e-12
+        assert free["gap"][-1] > 1e-3
+        for record in (fair, free):
+            assert np.all(np.diff(record["objective"]) < 0)
+        best = ParityKernelRegressor(loss=SmoothL1(beta), **SETTINGS[setting])
+        best.fit(X, y, sensitive_features=s)
+        assert best.tradeoff_.objective(0.0) < fair["objective"][-1]
+
+
+def test_adam_comes_to_the_optimum():
+    X, y, s = problem(SmoothL1(), d=4)
+    shared = {"loss": SmoothL1(1.0), "alpha": 0.0}
+    best = ParityKernelRegressor(**shared).fit(X, y, sensitive_features=s)
+    adam = ParityKernelRegressor(optimizer="adam", learning_rate=1e-2, max_iter=5000, **shared).fit(
+        X, y, sensitive_features=s
+    )
+    assert adam.tradeoff_.objective(0.0) == pytest.approx(best.tradeoff_.objective(0.0), rel=1e-6)
+
+
+@pytest.mark.parametrize("optimizer", ["newton", "lbfgs"])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_warm_starts_end_at_once(optimizer, setting):
+    X, y, s = problem(Logistic())
+    model = ParityKernelClassifier(warm_start=True, optimizer=optimizer, **SETTINGS[setting])
+    cold = model.fit(X, y, sensitive_features=s).n_iter_
+    before = model.decision_function(X)
+    assert model.fit(X, y, sensitive_features=s).n_iter_ <= min(4, cold)
+    assert np.allclose(model.decision_function(X), before, rtol=0, atol=1e-4)
+    model.set_params(kernel="rbf", alpha=0.4).fit(X[:100], y[:100], sensitive_features=s[:100])
+    assert model.parity_residual_ <= 1e-10
+
+
+def test_too_few_steps_warn():
+    X, y, s = problem(Logistic())
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in 1 steps of newton\. Raise"):
+        model = ParityKernelClassifier(max_iter=1).fit(X, y, sensitive_features=s)
+    assert not model.converged_
+    assert model.parity_residual_ <= 1e-12, "whose iterates meet the constraint all the same"
+
+
+def test_progress_is_printed(capsys):
+    X, y, s = problem(Logistic())
+    ParityKernelClassifier(verbose=True).fit(X, y, sensitive_features=s)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("free 0: objective")
+    assert any(line.startswith("constrained 1: objective") for line in lines)
+
+
+def test_the_dial():
+    X, y, s = problem(Poisson())
+    model = ParityKernelRegressor(loss="poisson", unfairness=0.4).fit(X, y, sensitive_features=s)
+    ends = [model.tradeoff_.at(u).predict(X) for u in (0.0, 1.0)]
+    assert np.allclose(model.decision_function(X), 0.6 * ends[0] + 0.4 * ends[1])
+    assert np.allclose(model.predict(X), np.exp(model.decision_function(X)))
+    gaps = [mean_parity_gap(None, scores, sensitive_features=s) for scores in ends]
+    mixed = mean_parity_gap(None, model.decision_function(X), sensitive_features=s)
+    assert mixed == pytest.approx(0.4 * gaps[1])
+    values = [model.tradeoff_.objective(u) for u in np.linspace(0, 1, 11)]
+    assert np.all(np.diff(values) < 0)
+    assert np.all(np.diff(values, 2) > -1e-9)
+    limited = ParityKernelRegressor(loss="poisson", max_gap=0.05).fit(X, y, sensitive_features=s)
+    assert max(map(abs, limited.gaps_.values())) == pytest.approx(0.05)
+    within = model.tradeoff_.for_loss_increase(0.05)
+    assert model.tradeoff_.objective(within.unfairness) == pytest.approx(
+        1.05 * model.tradeoff_.objective(1.0)
+    )
+    curve = model.tradeoff_.curve(X, y, s)
+    assert np.allclose(curve.loss, model.tradeoff_.training_curve().loss)
+    assert set(curve.to_pandas()) == {"unfairness", "mse", "r2", "smd", "max_gap", "loss"}
+    with pytest.raises(ValueError, match="grow evenly along the dial"):
+        ParityKernelRegressor(loss="poisson", scale="response", max_gap=0.1).fit(
+            X, y, sensitive_features=s
+        )
+
+
+def test_classes_of_all_kinds():
+    X, y, s = problem(Logistic())
+    expected = ParityKernelClassifier().fit(X, y, sensitive_features=s)
+    for labels in (np.array(["no", "yes"]), np.array([False, True]), np.array([-1, 1])):
+        named = labels[y.astype(int)]
+        model = ParityKernelClassifier().fit(X, named, sensitive_features=s)
+        assert np.array_equal(model.classes_, labels)
+        assert np.array_equal(model.predict(X), labels[expected.predict(X).astype(int)])
+        curve = model.tradeoff_.curve(X, named, s)
+        assert np.allclose(curve.loss, expected.tradeoff_.curve(X, y, s).loss)
+    with pytest.raises(ValueError, match="y has the class"):
+        model.tradeoff_.curve(X, np.full(len(y), 7), s)
+    hinge = ParityKernelClassifier(loss="hinge").fit(X, y, sensitive_features=s)
+    with pytest.raises(AttributeError, match="no probabilities"):
+        hinge.predict_proba(X)
+
+
+BAD = [
+    (ParityKernelRegressor, {"loss": "hinge"}, "one of ParityKernelClassifier's"),
+    (ParityKernelClassifier, {"loss": "huber"}, "one of ParityKernelRegressor's"),
+    (
+        ParityKernelClassifier,
+        {"loss": "hinge", "scale": "response"},
+        "which the hinge loss has not",
+    ),
+    (ParityKernelRegressor, {"scale": "odds"}, r"scale='odds' is not known"),
+    (ParityKernelRegressor, {"optimizer": "sgd"}, r"optimizer='sgd' is not known.*adam"),
+    (ParityKernelRegressor, {"max_iter": 0}, r"max_iter=0\. Pass a whole number of 1 or more"),
+    (ParityKernelRegressor, {"max_iter": 2.5}, r"max_iter=2\.5\. Pass"),
+    (ParityKernelRegressor, {"tol": 0.0}, r"tol=0\.0 is not a positive number"),
+    (ParityKernelRegressor, {"learning_rate": -1}, r"learning_rate=-1 is not a positive number"),
+    (ParityKernelRegressor, {"warm_start": 1}, r"warm_start=1\. Pass True or False"),
+    (ParityKernelRegressor, {"verbose": "yes"}, r"verbose='yes'"),
+    (ParityKernelRegressor, {"alpha": -1.0}, r"alpha=-1\.0 is negative"),
+    (ParityKernelRegressor, {"alpha": [1.0, 2.0]}, r"alpha has shape \(2,\)"),
+    (ParityKernelRegressor, {"alpha": 0.0, "kernel": "rbf"}, r"alpha=0.*Pass a positive alpha"),
+    (ParityKernelRegressor, {"loss": "poisson"}, r"targets of 0 or more"),
+    (ParityKernelRegressor, {"loss": "gamma"}, r"targets above 0"),
+    (ParityKernelRegressor, {"kernel": "sigmoid", "gamma": 3.0}, r"indefinite"),
+]
+
+
+@pytest.mark.parametrize(("kind", "parameters", "message"), BAD)
+def test_bad_parameters(kind, parameters, message):
+    X, y, s = problem(Squared())
+    y = y > 0 if kind is ParityKernelClassifier else y
+    with pytest.raises(ValueError, match=message):
+        kind(**parameters).fit(X, y, sensitive_features=s)
+
+
+@pytest.mark.parametrize("kind", [ParityKernelRegressor, ParityKernelClassifier])
+def test_bad_targets(kind):
+    X, y, s = problem(Logistic())
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        kind().fit(X, None, sensitive_features=s)
+    with pytest.raises(ValueError, match=r"1d array|shape"):
+        kind().fit(X, np.column_stack([y, y]), sensitive_features=s)
+    if kind is ParityKernelClassifier:
+        for bad in (np.zeros(len(y)), np.arange(len(y)) % 3):
+            with pytest.raises(ValueError, match="Only binary classification is supported"):
+                kind().fit(X, bad, sensitive_features=s)
+
+
+@pytest.mark.parametrize("loss", [Huber(), Poisson(), Logistic()], ids=str)
+def test_models_are_cloned_copied_and_pickled(loss):
+    X, y, s = problem(loss)
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(8)])
+    model = clone(estimator(loss, **SETTINGS["rbf"])).fit(frame, y, sensitive_features=s)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(other.predict(frame), model.predict(frame))
+    again = clone(model).fit(frame, y, sensitive_features=s)
+    assert np.array_equal(again.decision_function(frame), model.decision_function(frame))
+
+
+UNCORRELATED = CovarianceParity(kernel="linear")
+CHECKED = [
+    ParityKernelRegressor(sensitive_columns=0, constraint=UNCORRELATED),
+    ParityKernelRegressor(loss="huber", sensitive_columns=0, constraint=UNCORRELATED, kernel="rbf"),
+    ParityKernelRegressor(
+        loss=Quantile(0.5, smoothing=0.1), sensitive_columns=0, constraint=UNCORRELATED,
+        optimizer="lbfgs",
+    ),
+    ParityKernelClassifier(sensitive_columns=0, constraint=UNCORRELATED),
+    ParityKernelClassifier(loss="hinge", sensitive_columns=0, constraint=UNCORRELATED, kernel="rbf"),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:Nothing but a constant")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", CHECKED, ids=lambda m: f"{type(m).__name__}-{m.loss}")
+def test_scikit_learns_checks(model):
+    results = check_estimator(model, on_fail="raise", on_skip=None)
+    skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
+    assert skipped <= {"check_array_api_input", "check_array_api_input_and_values"}
+    assert len(results) > 40
