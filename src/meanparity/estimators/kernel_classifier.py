@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from meanparity._typing import FloatArray
@@ -15,6 +16,13 @@ from meanparity.constraints import Constraint
 from meanparity.estimators.kernel_loss import LossModel, require_target
 from meanparity.kernels import AbstractKernel
 from meanparity.losses import Loss, resolve_loss
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    """Whether the loss has; scikit-learn asks before the fit as well."""
+    if resolve_loss(estimator.loss, binary=True).is_identity:
+        raise AttributeError("The hinge loss has no probabilities. Use loss='logistic'.")
+    return True
 
 
 class ParityKernelClassifier(ClassifierMixin, LossModel):  # type: ignore[misc]
@@ -151,7 +159,7 @@ class ParityKernelClassifier(ClassifierMixin, LossModel):  # type: ignore[misc]
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         classes = np.unique(y)
-        if len(classes) != 2:
+        if len(y) and len(classes) != 2:
             found = "one class" if len(classes) == 1 else f"{len(classes)} classes"
             kind = type_of_target(y)
             raise ValueError(
@@ -165,7 +173,7 @@ class ParityKernelClassifier(ClassifierMixin, LossModel):  # type: ignore[misc]
             "sample_weight": sample_weight,
             "pool": pool,
         }
-        return self._fit_loss(X, (y == classes[1]).astype(float), loss, **people)
+        return self._fit_loss(X, (y == classes[-1:]).astype(float), loss, **people)
 
     def predict(self, X: Any) -> Any:
         """The class of each row of X, (n,): the second where the score is positive.
@@ -175,8 +183,20 @@ class ParityKernelClassifier(ClassifierMixin, LossModel):  # type: ignore[misc]
         X : array-like or sparse matrix of shape (n, d)
             Rows, with the columns that were there in fit.
         """
-        return self.classes_[(self._values(X) > 0).astype(int)]
+        second = self._values(X) > 0
+        return self.classes_[second.astype(int)]
 
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores of the rows of X, (n,), positive for the second class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows, with the columns that were there in fit.
+        """
+        return self._values(X)
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of both classes, (n, 2), of the logistic loss.
 
@@ -186,8 +206,6 @@ class ParityKernelClassifier(ClassifierMixin, LossModel):  # type: ignore[misc]
             Rows, with the columns that were there in fit.
         """
         scores = self._values(X)
-        if self._loss.is_identity:
-            raise AttributeError("The hinge loss has no probabilities. Use loss='logistic'.")
         second = self._loss.response(scores)
         return np.column_stack([1 - second, second])
 

@@ -163,8 +163,8 @@ class LossModel(KernelParameters, ParityModel):
             getattr(self, "classes_", None),
         )
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Scores of the rows of X: (n,).
+    def predict_score(self, X: Any) -> FloatArray:
+        """Scores g of the rows of X, before any link: (n,).
 
         Parameters
         ----------

@@ -189,4 +189,5 @@ class ParityKernelRegressor(RegressorMixin, LossModel):  # type: ignore[misc]
         X : array-like or sparse matrix of shape (n, d)
             Rows, with the columns that were there in fit.
         """
-        return self._loss.response(self._values(X))
+        scores = self._values(X)
+        return self._loss.response(scores)

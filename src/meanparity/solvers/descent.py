@@ -8,7 +8,7 @@ Every iterate lies in the plane of the constraint.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -151,23 +151,15 @@ class Problem:
 
 def minimise(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
     """Descend from a starting point; a loss with kinks by ever smaller smoothing."""
-    loss = problem.loss
-    if loss.is_smooth or method.optimizer == "adam":
-        return _RUNS[method.optimizer](problem, method, c, b)
-    assert isinstance(loss, Rounded)
+    loss, descend = problem.loss, _RUNS[method.optimizer]
+    if not isinstance(loss, Rounded) or method.optimizer == "adam":
+        return descend(problem, method, c, b)
     spread = float(np.std(problem.y)) or 1.0
+    last = loss.smoothing if loss.is_smooth else spread * _FINEST
+    widths = [width for width in spread * 10.0 ** -np.arange(20) if width > 2 * last]
     runs: list[Run] = []
-    for power in range(int(-np.log10(_FINEST)) + 1):
-        smooth = Problem(
-            problem.space,
-            loss.rounded(spread * 10.0**-power),
-            problem.y,
-            problem.weights,
-            problem.alpha,
-            problem.watch,
-            problem.name,
-        )
-        runs.append(_RUNS[method.optimizer](smooth, method, c, b))
+    for width in (*widths, last):
+        runs.append(descend(replace(problem, loss=loss.rounded(float(width))), method, c, b))
         c, b = runs[-1].c, runs[-1].b
     return Run(
         c,

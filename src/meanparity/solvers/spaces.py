@@ -17,6 +17,7 @@ import scipy.linalg
 from scipy import sparse
 
 from meanparity._typing import Features, FloatArray
+from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.kernels import BoundKernel, gram
 from meanparity.linalg import SymmetricMatrix, require_memory, row_blocks
 from meanparity.solvers.primal import CentredRows, directions
@@ -195,7 +196,13 @@ class KernelSpace:
             return self._newton_indefinite(c, b, g, w, alpha)
         curved = w > 1e-14 * w.max()
         root = np.sqrt(np.where(curved, w, 0.0))
-        factor = self.K.cholesky(alpha, root)
+        try:
+            factor = self.K.cholesky(alpha, root)
+        except NotPositiveDefiniteError as error:
+            raise ValueError(
+                f"The kernel matrix is indefinite, or alpha={alpha:g} is nothing beside it. Raise "
+                "alpha, or choose another kernel."
+            ) from error
 
         def solve(pull: FloatArray) -> FloatArray:
             flat = np.where(
