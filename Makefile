@@ -32,6 +32,7 @@ format: $(READY)  ## let ruff rewrite the sources
 bench: $(READY)  ## time and memory beside scikit-learn and the paper's formula (idle machine, minutes)
 	$(BIN)/python benchmarks/bench_fit.py
 	$(BIN)/python -m benchmarks.bench_baselines
+	$(BIN)/python -m benchmarks.bench_losses
 
 tables: $(READY)  ## every method of the comparison on the paper's data (MEANPARITY_DATA), as CSV
 	$(BIN)/python -m benchmarks.tables

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
@@ -157,6 +157,7 @@ class ParityKernelClassifier(ClassifierMixin, LossModel):  # type: ignore[misc]
         loss = resolve_loss(self.loss, binary=True)
         require_target(self, y)
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         classes = np.unique(y)
         if len(y) and len(classes) != 2:

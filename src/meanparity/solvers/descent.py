@@ -131,15 +131,18 @@ class Problem:
         norm = self.space.product(c, c, h) + self.space.plane.penalty(b)
         return losses + self.alpha * norm
 
-    def pulls(self, h: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
-        """Halves of ``u ℓ'`` and of ``u ℓ''``: (n,) each."""
+    def pull(self, h: FloatArray, b: float) -> FloatArray:
+        """Half of ``u ℓ'``: (n,)."""
         scores = self.scores(h, b)
-        g = self.weights * self.loss.gradient(self.y, scores) / 2
-        w = self.weights * self.loss.curvature(self.y, scores) / 2
-        if self.bend is None:
-            return g, w
-        g = g + self.bend.kappa * (scores - self.bend.around) / 2
-        return g, w + self.bend.kappa / 2
+        g: FloatArray = self.weights * self.loss.gradient(self.y, scores) / 2
+        if self.bend is not None:
+            g = g + self.bend.kappa * (scores - self.bend.around) / 2
+        return g
+
+    def weight(self, h: FloatArray, b: float) -> FloatArray:
+        """Half of ``u ℓ''``: (n,)."""
+        w: FloatArray = self.weights * self.loss.curvature(self.y, self.scores(h, b)) / 2
+        return w if self.bend is None else w + self.bend.kappa / 2
 
     def slope_b(self, g: FloatArray, b: float) -> float:
         """Half the derivative of J with respect to b."""
@@ -199,7 +202,7 @@ def _newton(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
     h = space.values(c)
     value = record.add(c, h, b)
     for _ in range(method.max_iter):
-        g, w = problem.pulls(h, b)
+        g, w = problem.pull(h, b), problem.weight(h, b)
         if not w.max() > 0:  # nothing bends here: as if everything did a little
             w = np.full_like(w, 1e-3 * np.abs(g).max() / (np.abs(problem.y).max() or 1.0))
         dc, db = space.newton(c, b, g, w, problem.alpha)
@@ -220,15 +223,16 @@ def _newton(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
 
 def _lbfgs(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
     space, record = problem.space, _Record(problem, method)
-    unit = max(float(np.mean(problem.weights)), 1e-300)
+    unit, none = max(float(np.mean(problem.weights)), 1e-300), np.zeros(0)
 
     def inner(p: Vector, q: Vector) -> float:
         return space.product(p[0], q[0], q[1]) + p[2] * q[2]
 
     def gradient(c: FloatArray, h: FloatArray, b: float) -> Vector:
-        g = problem.pulls(h, b)[0]
+        g = problem.pull(h, b)
         direction = space.representer(g) + problem.alpha * c
-        return direction, space.values(direction), problem.slope_b(g, b)
+        values = space.values(direction) if space.needs_values else none
+        return direction, values, problem.slope_b(g, b)
 
     h = space.values(c)
     value, slope = record.add(c, h, b), gradient(c, h, b)
@@ -251,9 +255,12 @@ def _lbfgs(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
         if not expected > 0:
             pairs, step = [], _times(-scale, slope)
             expected = -inner(slope, step)
+        if not space.needs_values:
+            step = step[0], space.values(step[0]), step[2]
         t = _line_search(problem, (c, h, b), step) if expected > 0 else 0.0
         move = _times(t, step)
         c, h, b = _add((c, h, b), move, 1.0)
+        move = move if space.needs_values else (move[0], none, move[2])
         new, after = record.add(c, h, b), gradient(c, h, b)
         change = _add(after, slope, -1.0)
         curved = inner(move, change)
@@ -276,7 +283,7 @@ def _adam(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
     for step in range(1, method.max_iter + 1):
         h = space.values(c)
         record.add(c, h, b)
-        g = problem.pulls(h, b)[0]
+        g = problem.pull(h, b)
         bent = 2 * space.euclidean(g) / rows
         if problem.alpha > 0:
             bent = bent + 2 * problem.alpha * space.norm_slope(c, h) / rows
@@ -326,7 +333,7 @@ def _line_search(problem: Problem, point: Vector, step: Vector) -> float:
 
     def slope(t: float) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
-            g = problem.pulls(h + t * dh, b + t * db)[0]
+            g = problem.pull(h + t * dh, b + t * db)
             value = float(g @ dh) + alpha * (flat + t * bend)
             value += db * problem.slope_b(g, b + t * db)
         return value if np.isfinite(value) else np.inf

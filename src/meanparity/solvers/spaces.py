@@ -69,6 +69,11 @@ class Space(Protocol):
         """Number of coefficients."""
         ...
 
+    @property
+    def needs_values(self) -> bool:
+        """Whether inner products take values."""
+        ...
+
     def values(self, c: FloatArray) -> FloatArray:
         """Values of h on the training rows: (n,)."""
         ...
@@ -166,6 +171,11 @@ class KernelSpace:
     def size(self) -> int:
         """Number of coefficients."""
         return len(self.K)
+
+    @property
+    def needs_values(self) -> bool:
+        """They are ``cᵀK̃c'``."""
+        return True
 
     def values(self, c: FloatArray) -> FloatArray:
         """``K̃ c``."""
@@ -312,6 +322,11 @@ class FeatureSpace:
     def size(self) -> int:
         """Number of coefficients."""
         return int(self.X.shape[1])
+
+    @property
+    def needs_values(self) -> bool:
+        """They are those of the coefficients."""
+        return False
 
     def values(self, c: FloatArray) -> FloatArray:
         """``X (I − QQᵀ) c``."""
