@@ -32,7 +32,9 @@ def test_the_examples_of_the_readme_run(capsys):
     assert len(capsys.readouterr().out.splitlines()) == 3
 
 
-@pytest.mark.parametrize("page", ["constraints.md", "add-a-constraint.md", "baselines.md", "losses.md"])
+@pytest.mark.parametrize(
+    "page", ["constraints.md", "add-a-constraint.md", "baselines.md", "losses.md"]
+)
 def test_the_examples_of_the_documents_run(page):
     examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
     assert len(examples) > 1

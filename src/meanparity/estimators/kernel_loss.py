@@ -71,7 +71,7 @@ class LossModel(KernelParameters, ParityModel):
         self.n_iter_ = found.runs[0].n_iter
         self.converged_ = all(run.converged for run in found.runs)
         for name, run in zip(names, found.runs, strict=True):
-            if not run.converged:
+            if not run.converged and self.optimizer != "adam":
                 warnings.warn(
                     f"The {name} fit did not converge in {run.n_iter} steps of "
                     f"{found.info.solver}. Raise max_iter or alpha, or scale the features.",

@@ -49,7 +49,8 @@ class ParityKernelRegressor(RegressorMixin, LossModel):  # type: ignore[misc]
         needs only products; "adam" is the paper's gradient descent, for comparison. "auto" takes
         one of the first two by size.
     max_iter : int, optional
-        Steps at most, of each of the two fits: by default 100, 5000 and 10000.
+        Steps at most, of each of the two fits: by default 100, 5000 and 10000. A loss with kinks
+        takes so many for each smoothing on its way; parity of responses has steps of its own.
     tol : float, default=1e-10
         Relative decrease of the objective at which to stop. Adam takes all steps.
     learning_rate : float, default=1e-4
@@ -72,10 +73,12 @@ class ParityKernelRegressor(RegressorMixin, LossModel):  # type: ignore[misc]
     intercept_ : float
         The constant.
     n_iter_, converged_ : int, bool
-        Steps of the constrained fit, and whether both fits reached the tolerance.
+        Steps of the constrained fit, and whether both fits reached the tolerance (Adam, which
+        takes all its steps, seldom does).
     history_ : dict
         Of the "constrained" and of the "free" fit: "objective" and "gap" (the sum of gaps on the
-        training rows, the paper's SMD), before the first step and after each.
+        training rows, the paper's SMD), before the first step and after each; a loss with kinks as
+        it was smoothed.
     group_means_, gaps_, parity_residual_
         Means and gaps on the scale of the constraint, and what is left of it; see
         `ParityKernelRidge`.

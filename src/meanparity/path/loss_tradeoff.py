@@ -56,6 +56,45 @@ class LossTradeoff(Tradeoff):
         losses = float(self.weights @ self.loss.value(self.y, scores))
         return losses + float(share @ self.penalties @ share)
 
+    def for_gap(self, max_gap: float) -> FittedFunction:
+        """The most accurate function none of whose gaps is larger; see `Tradeoff.for_gap`."""
+        if self._is_linear:
+            return super().for_gap(max_gap)
+        if self.gaps.shape[1] > self.training.gaps.shape[1]:
+            raise ValueError(
+                "Gaps of mean responses on a pool do not grow evenly along the dial, and the pool "
+                "is not kept. Use for_smd, or tradeoff_.curve on its rows."
+            )
+        return self._largest("max_gap", _check_size(max_gap, "max_gap"))
+
+    def for_smd(self, smd: float) -> FittedFunction:
+        """The most accurate function whose sum of gaps on the training rows is at most `smd`."""
+        if self._is_linear:
+            return super().for_smd(smd)
+        return self._largest("smd", _check_size(smd, "smd"))
+
+    @property
+    def _is_linear(self) -> bool:
+        """Whether gaps are linear along the dial."""
+        return self.loss.is_identity or not self.on_response
+
+    def _largest(self, name: str, limit: float) -> FittedFunction:
+        """The largest u up to which what a curve says stays within a limit, by bisection."""
+        u = np.linspace(0, 1, 101)
+        beyond = np.flatnonzero(getattr(self.training_curve(u), name) > limit)
+        if not len(beyond):
+            return self.at(1.0)
+        if beyond[0] == 0:
+            if limit < 1e-8:
+                return self.at(0.0)
+            raise ValueError(f"Gaps of {limit:g} cannot be had at any position. Allow more.")
+        low, high = u[beyond[0] - 1], u[beyond[0]]
+        for _ in range(50):
+            middle = (low + high) / 2
+            fits = getattr(self.training_curve([middle]), name)[0] <= limit
+            low, high = (middle, high) if fits else (low, middle)
+        return self.at(float(low))
+
     def for_loss_increase(self, share: float) -> FittedFunction:
         """The function of least gaps whose objective is at most this share above the free one."""
         limit = (1 + _check_size(share, "share")) * self.objective(1.0)

@@ -157,9 +157,10 @@ def minimise(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
     loss, descend = problem.loss, _RUNS[method.optimizer]
     if not isinstance(loss, Rounded) or method.optimizer == "adam":
         return descend(problem, method, c, b)
-    spread = float(np.std(problem.y)) or 1.0
+    spread = 1.0 if loss.is_binary else float(np.std(problem.y)) or 1.0
     last = loss.smoothing if loss.is_smooth else spread * _FINEST
-    widths = [width for width in spread * 10.0 ** -np.arange(20) if width > 2 * last]
+    # at first so wide that all rows bend
+    widths = [width for width in 4 * spread * 10.0 ** -np.arange(20) if width > 2 * last]
     runs: list[Run] = []
     for width in (*widths, last):
         runs.append(descend(replace(problem, loss=loss.rounded(float(width))), method, c, b))
@@ -217,8 +218,13 @@ def _newton(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
         done = expected <= method.tol * abs(value) or new >= value - 1e-16 * abs(value)
         value = new
         if done:
-            return record.run(c, b, bool(expected <= 1e3 * method.tol * max(abs(value), 1e-300)))
+            return record.run(c, b, _small(expected, value, method))
     return record.run(c, b, False)
+
+
+def _small(expected: float, value: float, method: Method) -> bool:
+    """Whether a step that promises this decrease promises none but for rounding."""
+    return bool(expected <= max(1e3 * method.tol, 1e-12) * max(abs(value), 1e-300))
 
 
 def _lbfgs(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
@@ -237,7 +243,7 @@ def _lbfgs(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
     h = space.values(c)
     value, slope = record.add(c, h, b), gradient(c, h, b)
     pairs: list[tuple[Vector, Vector, float]] = []
-    quiet = 0
+    quiet, fresh = 0, False
     for _ in range(method.max_iter):
         q, weights = slope, []
         for s, y, rho in reversed(pairs):
@@ -267,11 +273,15 @@ def _lbfgs(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
         if curved > 1e-300:
             pairs = [*pairs[1 - _MEMORY :], (move, change, 1 / curved)]
         slope = after
-        # one short step may be chance
+        # one short step may be chance, and so may be what is remembered
         quiet = quiet + 1 if value - new <= method.tol * abs(value) else 0
         value = new
         if quiet >= 3 or t == 0.0:
-            return record.run(c, b, True)
+            if not pairs or fresh:
+                return record.run(c, b, _small(expected, value, method))
+            pairs, quiet, fresh = [], 0, True
+        elif quiet == 0:
+            fresh = False
     return record.run(c, b, False)
 
 
@@ -292,8 +302,9 @@ def _adam(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
         scaled = (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
         c = c - method.learning_rate * scaled[:-1]
         b = b - method.learning_rate * float(scaled[-1])
-    record.add(c, space.values(c), b)
-    return record.run(c, b, True)
+    last = record.loss[-1]
+    new = record.add(c, space.values(c), b)
+    return record.run(c, b, bool(abs(last - new) <= method.tol * abs(last)))
 
 
 _RUNS = {"newton": _newton, "lbfgs": _lbfgs, "adam": _adam}
@@ -341,20 +352,29 @@ def _line_search(problem: Problem, point: Vector, step: Vector) -> float:
     first = slope(0.0)
     if first >= 0:
         return 0.0
+    start = problem.objective(c, h, b)
+
+    def is_good(t: float, found: float) -> bool:
+        """Whether J is flat enough there, and not beyond a minimum that a long way follows."""
+        if abs(found) > -0.1 * first:
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            return found <= 0 or problem.objective(c + t * dc, h + t * dh, b + t * db) <= start
+
     low, low_slope, high = 0.0, first, 1.0
     high_slope = slope(high)
     while high_slope < 0.1 * first and high < 1e12:
         low, low_slope, high = high, high_slope, 4 * high
         high_slope = slope(high)
     for _ in range(60):
-        if abs(high_slope) <= -0.1 * first:
+        if is_good(high, high_slope):
             return high
         between = (low + high) / 2
         if low_slope < high_slope < np.inf:  # where a line through both slopes is zero
             share = low_slope / (low_slope - high_slope)
             between = low + float(np.clip(share, 0.1, 0.9)) * (high - low)
         found = slope(between)
-        if abs(found) <= -0.1 * first:
+        if is_good(between, found):
             return between
         if found < 0:
             low, low_slope = between, found

@@ -21,6 +21,7 @@ from meanparity.solvers.task import Task
 from meanparity.sources import stack
 
 _ROUNDS = 20  # linearisations of the link at most
+_FIRST = 0.25  # share of the way to parity of responses that is tried first
 _SMALLEST = 1e-3  # share of the way to parity of responses that is tried at least
 _MET = 1e-10  # gap of mean responses that is none, in units of the spread of the responses
 
@@ -110,6 +111,13 @@ def solve_loss(
         newton = replace(solver, method=replace(method, optimizer="newton"))
         fair = newton.of_all_rows().responses(solver.over_all_rows(free))
         fair = solver.apart(fair)
+        if not fair.run.converged:
+            left = float(np.abs(solver.gaps(task, fair.fit)).max(initial=0.0))
+            raise ValueError(
+                f"Parity of mean responses was not reached: following the solution from the free "
+                f"fit ended at a gap of {left:.2g}. Raise alpha (now {task.alpha[0]:g}), use fewer "
+                "groups or more features, or scale='score'."
+            )
     else:
         first = free.run if starts is None else starts[0]
         fair = solver.end(task, "constrained", first)
@@ -118,7 +126,8 @@ def solve_loss(
     size = 8 * (task.X.shape[1] if on_columns else len(task.Y)) ** 2
     reason = "linear functions of columns" if on_columns else "one coefficient for each row"
     seconds = time.perf_counter() - start
-    info = Info(method.optimizer, reason, seconds, size, float(np.abs(gaps).max(initial=0.0)))
+    name = "newton" if on_response and not loss.is_identity else method.optimizer
+    info = Info(name, reason, seconds, size, float(np.abs(gaps).max(initial=0.0)))
     return LossSolution(fair.fit, free.fit, (fair.run, free.run), norms, info)
 
 
@@ -194,14 +203,24 @@ class _Solver:
             return self._programme(task)
         space = self.space(task)
         c, b = np.zeros(space.size), 0.0
-        if start is not None and len(start.c) == space.size:
-            c, b = start.c, start.b
-        elif task.fit_intercept and self.method.optimizer != "adam":
+        if task.fit_intercept and self.method.optimizer != "adam":
             b = self.loss.start(self.y, self.weights)
         problem = Problem(
-            space, self.loss, self.y, self.weights, self.alpha, self.watch, name, bend
+            space,
+            self.loss,
+            self.y,
+            self.weights,
+            self.alpha,
+            self.watch,
+            name,
+            bend,
         )
         method = self.method if max_iter is None else replace(self.method, max_iter=max_iter)
+        if start is not None and len(start.c) == space.size:
+            with np.errstate(over="ignore", invalid="ignore"):
+                warm = problem.objective(start.c, space.values(start.c), start.b)
+                if bend is not None or warm <= problem.objective(c, space.values(c), b):
+                    c, b = start.c, start.b
         run = minimise(problem, method, c, b)
         coef, intercept = space.function(run.c, run.b)
         fit = self._fit(coef, intercept, float(run.loss[-1]))
@@ -218,19 +237,21 @@ class _Solver:
     def responses(self, free: _End) -> _End:
         """The minimiser whose mean responses meet the functionals on the training rows.
 
-        The targets move from what the free minimiser has to what is wanted, at once if that
-        succeeds, else in smaller steps; each step starts near its end.
+        The targets move from what the free minimiser has to what is wanted, in steps that are
+        small enough for each to start near its end.
         """
         functionals = self.task.functionals
         first = functionals.apply(self.loss.response(free.fit.fitted))
-        end, record, done, step = free, [free.run], 0.0, 1.0
+        end, record, done, step = free, [free.run], 0.0, _FIRST
         while done < 1 and step > _SMALLEST:
             share = min(done + step, 1.0)
             targets = (1 - share) * first + share * functionals.targets
             new, runs, converged = self._programmes(replace(functionals, targets=targets), end)
             record += runs
-            if converged:
-                end, done, step = new, share, 2 * step
+            # a leap is to another minimum, such as a constant
+            leap = np.abs(new.fit.fitted - end.fit.fitted).max() > np.ptp(end.fit.fitted)
+            if converged and not (leap and step > 0.01):
+                end, done, step = new, share, 1.5 * step
             else:
                 step /= 2
         run = Run(
@@ -260,7 +281,7 @@ class _Solver:
             bend = self._bend(end.multipliers, scores[:, 0])
             try:
                 end = self.end(linear, "constrained", start, 1, bend)
-            except np.linalg.LinAlgError:
+            except (np.linalg.LinAlgError, ValueError):
                 return end, runs, False
             runs.append(end.run)
             moved, size = np.abs(end.fit.fitted - scores).max(), np.abs(scores).max()
