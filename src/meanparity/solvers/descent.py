@@ -240,6 +240,14 @@ def _lbfgs(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
         values = space.values(direction) if space.needs_values else none
         return direction, values, problem.slope_b(g, b)
 
+    condition = space.conditioner(problem.alpha)
+
+    def shaped(p: Vector) -> Vector:
+        """A gradient made into a step of about the right shape."""
+        if space.needs_values:
+            return _times(1 / len(problem.y), p)
+        return condition(p[0]), none, p[2] / len(problem.y)
+
     h = space.values(c)
     value, slope = record.add(c, h, b), gradient(c, h, b)
     pairs: list[tuple[Vector, Vector, float]] = []
@@ -249,17 +257,17 @@ def _lbfgs(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
         for s, y, rho in reversed(pairs):
             weights.append(rho * inner(s, q))
             q = _add(q, y, -weights[-1])
-        scale = 1 / (unit * len(problem.y))
         if pairs:
             s, y, rho = pairs[-1]
-            scale = 1 / (rho * max(inner(y, y), 1e-300))
-        q = _times(scale, q)
+            q = _times(1 / (rho * max(inner(y, shaped(y)), 1e-300)), shaped(q))
+        else:
+            q = _times(1 / unit, shaped(q))
         for (s, y, rho), weight in zip(pairs, reversed(weights), strict=True):
             q = _add(q, s, weight - rho * inner(y, q))
         step = _times(-1.0, q)
         expected = -inner(slope, step)
         if not expected > 0:
-            pairs, step = [], _times(-scale, slope)
+            pairs, step = [], _times(-1 / unit, shaped(slope))
             expected = -inner(slope, step)
         if not space.needs_values:
             step = step[0], space.values(step[0]), step[2]

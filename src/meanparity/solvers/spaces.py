@@ -9,6 +9,7 @@ do not see a constant: then β is zero and m is 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -25,6 +26,7 @@ from meanparity.solvers.representers import PoolMoments, Representers
 from meanparity.solvers.task import Task
 
 _ADVICE = "Fit on fewer rows, or use the kernel 'linear'."
+_SMALL = 2000  # columns whose products fit anywhere
 _BLOCK = 2**21  # numbers of a block of rows
 
 
@@ -92,6 +94,10 @@ class Space(Protocol):
 
     def norm_slope(self, c: FloatArray, values: FloatArray) -> FloatArray:
         """Half the derivatives of ``‖h‖²`` with respect to the coefficients: (p,)."""
+        ...
+
+    def conditioner(self, alpha: float) -> Callable[[FloatArray], FloatArray]:
+        """Makes coefficients of a gradient, (p,), those of a step of about the right shape."""
         ...
 
     def newton(
@@ -196,6 +202,10 @@ class KernelSpace:
     def norm_slope(self, c: FloatArray, values: FloatArray) -> FloatArray:
         """``K̃ c``."""
         return values
+
+    def conditioner(self, alpha: float) -> Callable[[FloatArray], FloatArray]:
+        """The inner product of the space is shape enough."""
+        return lambda c: c / len(c)
 
     def newton(
         self, c: FloatArray, b: float, g: FloatArray, w: FloatArray, alpha: float
@@ -347,6 +357,21 @@ class FeatureSpace:
     def norm_slope(self, c: FloatArray, values: FloatArray) -> FloatArray:
         """``(I − QQᵀ) c``."""
         return self._projected(c)
+
+    def conditioner(self, alpha: float) -> Callable[[FloatArray], FloatArray]:
+        """As if the loss were squared, where a matrix of all columns is small."""
+        n, d = self.X.shape
+        if d > _SMALL:
+            return lambda c: c / n
+        H = np.zeros((d, d))
+        for rows in row_blocks(n, max(_BLOCK // max(d, 1), 256)):
+            X = self.X[rows].toarray() if sparse.issparse(self.X) else self.X[rows]
+            H += X.T @ X
+        H -= self.Q @ (self.Q.T @ H)
+        H -= (H @ self.Q) @ self.Q.T
+        H[np.diag_indices(d)] += alpha + 1e-7 * max(float(np.trace(H)), 1e-200)
+        factor = scipy.linalg.cho_factor(H, check_finite=False)
+        return lambda c: self._projected(scipy.linalg.cho_solve(factor, c, check_finite=False))
 
     def newton(
         self, c: FloatArray, b: float, g: FloatArray, w: FloatArray, alpha: float
