@@ -9,6 +9,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import (
@@ -18,6 +20,9 @@ from sklearn.linear_model import (
     QuantileRegressor,
 )
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from meanparity import (
@@ -581,3 +586,42 @@ def test_lbfgs_tells_when_it_is_not_there():
         lbfgs.fit(X + 100, y, sensitive_features=s)
     value, best = (model.tradeoff_.objective(0.0) for model in (lbfgs, newton))
     assert value <= best * (1 + 1e-6) or (not lbfgs.converged_ and caught)
+
+
+@pytest.mark.parametrize("scale", ["score", "response"])
+def test_precomputed_kernels_with_a_pool(scale):
+    X, y, s = problem(Logistic(), n=100)
+    Z, _, t = problem(Logistic(), n=40, seed=1)
+    named = ParityKernelClassifier(kernel="rbf", gamma=0.2, scale=scale)
+    named.fit(X, y, sensitive_features=s, pool=(Z, t))
+    both = np.vstack([X, Z])
+    K = rbf_kernel(both, gamma=0.2)
+    given = ParityKernelClassifier(kernel="precomputed", scale=scale)
+    given.fit(K[:100, :100], y, sensitive_features=s, pool=(K[100:], t))
+    found = given.predict_score(K)
+    assert np.allclose(found, named.predict_score(both), rtol=0, atol=1e-6)
+    values = Logistic().response(found) if scale == "response" else found
+    assert mean_parity_gap(None, values[100:], sensitive_features=t) <= 1e-8
+
+
+def test_inside_scikit_learn():
+    X, y, s = problem(Poisson())
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(StandardScaler(), ParityKernelRegressor(loss="poisson"))
+        search = GridSearchCV(pipeline, {"paritykernelregressor__alpha": [0.1, 10.0]}, cv=3)
+        search.fit(X, y, sensitive_features=s)
+    best = search.best_estimator_[-1]
+    assert best.parity_residual_ <= 1e-10
+    columns = ParityKernelRegressor(loss="poisson", sensitive_columns=0, continuous=[0])
+    assert columns.fit(X, y).predict(X).min() > 0
+
+
+def test_sparse_features_say_the_same():
+    X, y, s = problem(Logistic())
+    X = np.where(np.abs(X) > 0.7, X, 0.0)
+    for kernel in ("linear", "rbf"):
+        for scale in ("score", "response"):
+            model = ParityKernelClassifier(kernel=kernel, scale=scale)
+            dense = model.fit(X, y, sensitive_features=s).predict_proba(X)
+            found = model.fit(sparse.csr_matrix(X), y, sensitive_features=s).predict_proba(X)
+            assert np.allclose(found, dense, rtol=0, atol=1e-6)

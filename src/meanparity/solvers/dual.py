@@ -197,9 +197,15 @@ class Dual:
             return (
                 self.K.times(coef[:n]) + V @ (signs * (V.T @ coef[:n])) + self.pool.values @ on_pool
             )
-        values = self.kernel.evaluate(task.X, coef[:n], slice(0, n))
-        for part in row_blocks(len(coef) - n, max(BLOCK_NUMBERS // n, 1)):
-            assert task.points is not None
-            block = self.kernel.block(task.points[part], slice(0, n))
-            multiply(block.T, coef[n:][part], values, add=True)
-        return values
+        return values_on_rows(self.kernel, task, coef)
+
+
+def values_on_rows(kernel: BoundKernel, task: Task, coef: FloatArray) -> FloatArray:
+    """Values on the training rows of functions with coefficients on these and the pool: (n, m)."""
+    n = len(task.Y)
+    values = kernel.evaluate(task.X, coef[:n], slice(0, n))
+    for part in row_blocks(len(coef) - n, max(BLOCK_NUMBERS // n, 1)):
+        assert task.points is not None
+        block = kernel.block(task.points[part], slice(0, n))
+        multiply(block.T, coef[n:][part], values, add=True)
+    return values

@@ -15,6 +15,7 @@ from meanparity.constraints import Functionals
 from meanparity.kernels import BoundKernel
 from meanparity.losses import Loss, Quantile
 from meanparity.solvers.descent import Bend, Method, Problem, Run, minimise
+from meanparity.solvers.dual import values_on_rows
 from meanparity.solvers.solution import Fit, Info
 from meanparity.solvers.spaces import FeatureSpace, KernelSpace, Space
 from meanparity.solvers.task import Task
@@ -162,8 +163,13 @@ class _Solver:
         middle = np.full(
             (p, 1), self.loss.response(np.array([self.loss.start(self.y, self.weights)]))
         )
+        X, n = task.X, len(task.Y)
+        if (
+            X.shape[1] != task.points.shape[1]
+        ):  # kernel values, which know the pool on one side only
+            X = np.hstack([X, task.points[:, :n].T])
         whole = Task(
-            stack(task.X, task.points),
+            stack(X, task.points),
             np.vstack([task.Y, middle]),
             task.alpha,
             task.functionals.above(task.pool),
@@ -334,7 +340,7 @@ class _Solver:
             kernel, n = self.kernel(), len(self.y)
             whole = coef if task.points is None else _padded(coef, n + task.points.shape[0])
             coef = whole
-            fitted = kernel.evaluate(task.X, whole) + intercept
+            fitted = values_on_rows(kernel, task, whole) + intercept
             if task.points is not None:
                 pool = kernel.evaluate(task.points, whole) + intercept
         return Fit(coef, np.array([intercept]), fitted, np.array([objective]), pool)
