@@ -55,3 +55,11 @@ def cases(draw, min_rows=8, max_rows=40, max_columns=6):
     return Case(
         X, y, codes, X[rng.integers(0, n, 7)] + 0.1 * np.std(X) * rng.standard_normal((7, d))
     )
+
+
+def rounding_decides_the_rank(K, codes):
+    """Whether contrasts of means have inner products neither clearly there nor clearly rounding."""
+    groups = np.unique(codes)
+    C = np.stack([(codes == g) / np.sum(codes == g) - 1 / len(codes) for g in groups], axis=1)
+    values = np.linalg.eigvalsh(C.T @ K @ C)
+    return bool(np.any((np.abs(values) > 1e-16 * K.max()) & (values < 1e-9 * values.max())))

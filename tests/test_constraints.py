@@ -368,3 +368,15 @@ def test_linear_parity_belongs_to_its_rows():
     assert constraint.functionals(Rows.of([1, 2])).labels == ("first and second",)
     with pytest.raises(ValueError, match=r"weights of shape \(2, 1\), but there are 3 rows"):
         constraint.functionals(Rows.of([1, 2, 2]))
+
+
+def test_functionals_of_rows_above_others():
+    first = MeanParity().functionals(Rows.of(["a", "b", "b"]))
+    second = MeanParity().functionals(Rows.of(["x", "y", "x", "z"]))
+    both = first.above(second)
+    values = np.random.default_rng(0).standard_normal((7, 2))
+    above, below = values[:3], values[3:]
+    assert np.allclose(both.apply(values), np.vstack([first.apply(above), second.apply(below)]))
+    assert np.allclose(both.gaps(values), np.vstack([first.gaps(above), second.gaps(below)]))
+    assert both.labels == first.labels + second.labels
+    assert np.allclose(both.dense()[:3, : len(first)], first.dense())

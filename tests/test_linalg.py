@@ -11,6 +11,7 @@ from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.linalg import (
     SymmetricMatrix,
     blas,
+    dense_features,
     memory,
     multiply,
     pivoted_cholesky,
@@ -234,3 +235,32 @@ def test_available_memory_heeds_the_container(tmp_path, monkeypatch):
 )
 def test_bytes_for_people(count, text):
     assert memory.format_bytes(count) == text
+
+
+@pytest.mark.parametrize("n", [5, 300, 1300])
+def test_a_scaled_matrix_is_factored_and_the_matrix_stays(n):
+    rng = np.random.default_rng(0)
+    A, root = rng.standard_normal((n, n)), rng.uniform(0, 2, n)
+    root[::3] = 0.0
+    K = A @ A.T / n
+    matrix = SymmetricMatrix.from_upper(K.copy())
+    factor = matrix.cholesky(0.5, root)
+    Z = rng.standard_normal((n, 2))
+    expected = np.linalg.solve(root[:, None] * K * root + 0.5 * np.eye(n), Z)
+    assert np.allclose(factor.solve(Z), expected, rtol=0, atol=1e-11)
+    assert np.allclose(matrix.times(Z), K @ Z, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("rank", [1, 7, 40])
+def test_features_of_a_whole_matrix_and_of_its_columns(rank):
+    F = np.random.default_rng(0).standard_normal((40, rank))
+    R = F @ F.T
+    found = [
+        dense_features(R.copy(), tolerance=1e-12),
+        pivoted_cholesky(R.diagonal(), lambda j: R[:, j], tolerance=1e-12),
+    ]
+    for features in found:
+        assert features.shape == (40, rank)
+        assert np.allclose(features @ features.T, R, rtol=0, atol=1e-9)
+    few = pivoted_cholesky(R.diagonal(), lambda j: R[:, j], max_rank=1)
+    assert few.shape == (40, 1)

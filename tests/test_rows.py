@@ -140,3 +140,21 @@ def test_control_columns_have_errors_of_their_own():
         Rows.of(["a", "b"], control_features=[1, 2, 3], n_rows=2)
     with pytest.raises(ValueError, match="Column 'control' has 1 missing value"):
         Rows.of(["a", "b"], control_features=[1, None])
+
+
+def test_some_rows_are_as_if_there_were_no_others():
+    columns = {"sex": ["F", "M", "F", None, "M"], "age": [31, 45, 28, 60, 45]}
+    weights, y = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.arange(5.0)[:, None]
+    rows = Rows.of(columns, continuous=["age"], missing="group", sample_weight=weights, y=y)
+    keep = np.array([True, False, True, True, False])
+    some = rows.some(keep)
+    kept = {name: np.array(values, dtype=object)[keep] for name, values in columns.items()}
+    alone = Rows.of(
+        kept,
+        continuous=["age"], missing="group", sample_weight=weights[keep], y=y[keep],
+    )  # fmt: skip
+    assert some.levels == alone.levels
+    assert np.array_equal(some.cells[some.codes], alone.cells[alone.codes])
+    assert np.allclose(some.weights, alone.weights)
+    assert np.array_equal(some.y, alone.y)
+    assert some.groups.labels == alone.groups.labels

@@ -16,24 +16,16 @@ from meanparity.datasets import make_synthetic
 from meanparity.kernels import Kernel
 from meanparity.metrics import mean_parity_gap
 from tests.oracles.baselines import (
-    contrasts,
     covariance_penalty_matrix,
     mean_penalty_matrix,
     penalised_kernel,
     penalised_linear,
 )
 from tests.oracles.paper import exact, plain
-from tests.problems import cases
+from tests.problems import cases, rounding_decides_the_rank
 
 PENALTIES = st.sampled_from([0.0, 0.1, 10.0, 1e3, 1e6, 1e10])
 KERNELS = {"linear": {}, "rbf": {"gamma": 0.3}, "polynomial": {"gamma": 0.1, "degree": 2}}
-
-
-def rounding_decides_the_rank(K, codes):
-    """Whether CᵀKC has eigenvalues that are neither clearly there nor clearly rounding."""
-    C = plain(contrasts(codes))
-    values = np.linalg.eigvalsh(C.T @ K @ C)
-    return bool(np.any((np.abs(values) > 1e-16 * K.max()) & (values < 1e-9 * values.max())))
 
 
 @settings(deadline=None)

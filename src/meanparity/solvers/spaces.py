@@ -159,18 +159,13 @@ class KernelSpace:
             K, row_means = K.centre(bare.shares)
         K.require_finite()
         found = Representers.of(bare, K, pool)
-        if (found.signs < 0).any():
-            raise ValueError(
-                "The kernel matrix is indefinite, so that losses have no minimum. Choose another "
-                "kernel."
-            )
         tau = found.inner_products(task.targets[:, :1])[:, 0]
         beta = found.inner_products(sums[:, None])[:, 0]
-        V = found.functions.values
-        constant = 1.0 - V @ beta if task.fit_intercept else None
+        V, signs = found.functions.values, found.signs  # some are −1, by rounding
+        constant = 1.0 - V @ (signs * beta) if task.fit_intercept else None
         if len(tau):
-            K = K.deflate(V, found.signs)
-        plane = Plane(V @ tau, constant, tau, beta)
+            K = K.deflate(V, signs)
+        plane = Plane(V @ (signs * tau), constant, tau, beta)
         return cls(plane, K, task, found, row_means, pool.means)
 
     @property
@@ -268,13 +263,13 @@ class KernelSpace:
         """Coefficients of the training rows and then of the pool, and the intercept."""
         found, plane, task = self.representers, self.plane, self.task
         functions = found.functions
-        wanted = (plane.tau - plane.beta * b)[:, None]
-        share = wanted - functions.values.T @ c[:, None]
+        wanted, signs = (plane.tau - plane.beta * b)[:, None], found.signs[:, None]
+        share = signs * (wanted - functions.values.T @ c[:, None])
         rows = c[:, None] + functions.on_rows @ share
         extra = functions.on_pool @ share
         held = found.held[len(task.functionals) :].T
         for _ in range(4):  # take off what rounding left, and then what it left of that
-            left = functions.values.T @ rows + held @ extra - wanted
+            left = signs * (functions.values.T @ rows + held @ extra - wanted)
             rows -= functions.on_rows @ left
             extra -= functions.on_pool @ left
         intercept = b
