@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -67,15 +68,15 @@ class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class AwareBaseline(Baseline):
+class AwareBaseline(Baseline, ABC):
     """A method whose predictions need the sensitive features of the rows."""
 
     __metadata_request__predict: ClassVar = {"sensitive_features": True}
     __metadata_request__score: ClassVar = {"sensitive_features": True}
 
+    @abstractmethod
     def predict(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
         """Predictions for rows whose groups are known."""
-        raise NotImplementedError
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None

@@ -1,0 +1,42 @@
+"""Losses by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meanparity.losses.base import Loss
+from meanparity.losses.classification import Hinge, Logistic
+from meanparity.losses.counts import Gamma, Poisson
+from meanparity.losses.regression import EpsilonInsensitive, Huber, Quantile, SmoothL1, Squared
+
+LOSSES: dict[str, type[Loss]] = {
+    "squared": Squared,
+    "huber": Huber,
+    "smooth_l1": SmoothL1,
+    "quantile": Quantile,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "logistic": Logistic,
+    "hinge": Hinge,
+    "poisson": Poisson,
+    "gamma": Gamma,
+}
+
+
+def resolve_loss(loss: Any, *, binary: bool) -> Loss:
+    """A loss from its name or itself; `binary` says whether y is one of two classes.
+
+    Examples
+    --------
+    >>> resolve_loss("huber", binary=False)
+    Huber(epsilon=1.35)
+    """
+    names = [name for name, kind in LOSSES.items() if kind.is_binary == binary]
+    found = LOSSES[loss]() if isinstance(loss, str) and loss in LOSSES else loss
+    if not isinstance(found, Loss) or found.is_binary != binary:
+        other = "ParityKernelRegressor" if binary else "ParityKernelClassifier"
+        where = f" It is one of {other}'s." if isinstance(found, Loss) else ""
+        raise ValueError(
+            f"loss={loss!r} is not known here.{where} Pass one of {', '.join(names)}, or an object "
+            "of meanparity.losses."
+        )
+    return found
