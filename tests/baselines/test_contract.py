@@ -391,3 +391,10 @@ def test_parity_of_the_methods_that_promise_it(data):
         model = method.fit(X, y, sensitive_features=s)
         predicted = method.predict(model, X, sensitive_features=s)
         assert mean_parity_gap(y, predicted, sensitive_features=s) <= 1e-10
+
+
+def test_every_setting_can_be_set_otherwise():
+    for method in METHODS.values():
+        for setting in method.settings:
+            for name, value in method.make(setting).get_params(deep=False).items():
+                assert method.make(setting, **{name: value}).get_params()[name] is value

@@ -173,7 +173,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 "Barycenter",
                 "equal distributions, by moving predictions; needs S to predict",
                 BarycenterRegressor,
-                partial(BarycenterRegressor, KernelRidge(**_RBF)),
+                partial(BarycenterRegressor, estimator=KernelRidge(**_RBF)),
                 "unfairness",
                 accepts_numbers=False,
             ),
