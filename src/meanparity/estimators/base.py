@@ -73,9 +73,8 @@ class ParityModel(BaseEstimator):  # type: ignore[misc]
         comparison = Comparison(rows.reading, problem.constraint, self.weight_scope)
         ends = solution.fair, solution.free
         gaps, left = self._gaps(ends, *problem.measured), self._left(problem, solution)
-        none = np.zeros(
-            (0, task.Y.shape[1])
-        )  # who is in the pool is nobody's business from here on
+        # who is in the pool is nobody's business from here on
+        none = np.zeros((0, task.Y.shape[1]))
         self.tradeoff_ = self._tradeoff(
             problem,
             replace(solution, fair=replace(ends[0], pool=none), free=replace(ends[1], pool=none)),

@@ -244,9 +244,7 @@ def _lbfgs(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
 
     def shaped(p: Vector) -> Vector:
         """A gradient made into a step of about the right shape."""
-        if space.needs_values:
-            return _times(1 / len(problem.y), p)
-        return condition(p[0]), none, p[2] / len(problem.y)
+        return condition(p[0]), p[1] / len(problem.y), p[2] / len(problem.y)
 
     h = space.values(c)
     value, slope = record.add(c, h, b), gradient(c, h, b)

@@ -160,13 +160,9 @@ class _Solver:
         if task.points is None:
             return self
         p = task.points.shape[0]
-        middle = np.full(
-            (p, 1), self.loss.response(np.array([self.loss.start(self.y, self.weights)]))
-        )
+        middle = np.full((p, 1), np.average(self.y, weights=self.weights))  # counts nothing
         X, n = task.X, len(task.Y)
-        if (
-            X.shape[1] != task.points.shape[1]
-        ):  # kernel values, which know the pool on one side only
+        if X.shape[1] != task.points.shape[1]:  # kernel values, without those of the pool
             X = np.hstack([X, task.points[:, :n].T])
         whole = Task(
             stack(X, task.points),
