@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, which colour-blind people tell apart too; without the yellow, which is
 # lost as a line on white. Line styles change when the colours run out.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _STYLES: list[dict[str, Any]] = [
-    {"color": colour, "linestyle": line} for line in ("-", "--", ":", "-.") for colour in _COLOURS
+    {"color": colour, "linestyle": line} for line in ("-", "--", ":", "-.") for colour in COLOURS
 ]
 _ENDS = {0.0: "parity on the training rows (u = 0)", 1.0: "unconstrained (u = 1)"}
 

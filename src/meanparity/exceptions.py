@@ -15,6 +15,10 @@ class ParityWarning(UserWarning):
     """The fit is not what was probably hoped for: a gap, a constant, or no minimum."""
 
 
+class DataUnavailableError(OSError):
+    """A data file that is not bundled is nowhere to be found."""
+
+
 class NotPositiveDefiniteError(np.linalg.LinAlgError):
     """A matrix that should be positive definite is not, or not in floating point."""
 

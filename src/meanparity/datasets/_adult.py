@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from meanparity.datasets._bunch import Variant, is_paper, paper_bunch, paper_rows
 from meanparity.datasets._bundled import import_pandas, read_description, read_table
+from meanparity.datasets._fetched import read_csv
 
 _TARGET = "income>50K"
 _SENSITIVE = ["sex", "race"]
@@ -15,10 +17,19 @@ _NUMERIC = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "h
 
 
 @overload
-def load_adult(*, as_frame: bool = ..., return_X_y: Literal[False] = ...) -> Bunch: ...
+def load_adult(
+    *, variant: Variant = ..., as_frame: bool = ..., return_X_y: Literal[False] = ...
+) -> Bunch: ...
 @overload
-def load_adult(*, as_frame: bool = ..., return_X_y: Literal[True]) -> tuple[Any, Any]: ...
-def load_adult(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch | tuple[Any, Any]:
+def load_adult(
+    *, variant: Variant = ..., as_frame: bool = ..., return_X_y: Literal[True]
+) -> tuple[Any, Any]: ...
+def load_adult(
+    *,
+    variant: Variant = "full",
+    as_frame: bool = False,
+    return_X_y: bool = False,
+) -> Bunch | tuple[Any, Any]:
     """Load Adult: 30,162 people, their income as 0 or 1, two sensitive attributes.
 
     The bundled file holds the 32,561 rows of the original training part. The 2,399 rows with an
@@ -26,6 +37,13 @@ def load_adult(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch | t
 
     Parameters
     ----------
+    variant : {"full", "paper"}, default="full"
+        "paper": the 2,000 rows and the form of the paper's experiments, from a file with the same
+        people in another order. It is looked for in the folder that the environment variable
+        MEANPARITY_DATA names, then in the cache, and is else downloaded once (``pip install
+        'meanparity[datasets]'``). Text columns are 0/1 columns in frames as well, numbers x are
+        log(1 + x), race is a feature, and `sensitive` is sex alone, as int64 of shape (2000,)
+        (1 female, 0 male).
     as_frame : bool, default=False
         Return pandas objects with the original columns, whole numbers and text. Needs pandas.
         Otherwise return arrays, with each text column replaced by one 0/1 column per label.
@@ -72,6 +90,11 @@ def load_adult(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch | t
     Female 0.114
     Male 0.314
     """
+    if is_paper(variant):
+        options = {"as_frame": as_frame, "return_X_y": return_X_y}
+        return paper_bunch(
+            _paper_table(), _TARGET, "sex", **options, description=read_description("adult")
+        )
     header, rows = read_table("adult")
     complete = [row for row in rows if "?" not in row]
     table = dict(zip(header, zip(*complete, strict=True), strict=True))
@@ -101,6 +124,23 @@ def load_adult(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch | t
         frame=frame,
         DESCR=read_description("adult"),
     )
+
+
+def _paper_table() -> dict[str, NDArray[np.float64]]:
+    """The columns of the paper's experiments, all numbers."""
+    header, rows = read_csv("adult_full.csv")
+    complete = [row for row in rows if "?" not in row]
+    names = [name.replace(".", "-") for name in header]
+    table = dict(zip(names, zip(*complete, strict=True), strict=True))
+    income, sex = np.array(table.pop("income")), np.array(table.pop("sex"))
+    data, columns = _one_hot(table)
+    data[:, np.isin(columns, _NUMERIC)] = np.log1p(data[:, np.isin(columns, _NUMERIC)])
+    keep = paper_rows(len(data), 2000)
+    return {
+        **dict(zip(columns, data[keep].T, strict=True)),
+        "sex": (sex == "Female")[keep].astype(np.float64),
+        _TARGET: (income == ">50K")[keep].astype(np.float64),
+    }
 
 
 def _one_hot(table: Mapping[str, Sequence[str]]) -> tuple[NDArray[np.float64], list[str]]:

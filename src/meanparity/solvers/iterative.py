@@ -120,7 +120,9 @@ def solve_loss(
                 "groups or more features, or scale='score'."
             )
     else:
-        first = free.run if starts is None else starts[0]
+        # Adam is there to be looked at: both of its descents start at zero, as in the paper
+        first = None if method.optimizer == "adam" else free.run
+        first = first if starts is None else starts[0]
         fair = solver.end(task, "constrained", first)
     norms = np.array([[solver.product(p.fit, q.fit) for q in (fair, free)] for p in (fair, free)])
     gaps = solver.gaps(task, fair.fit)

@@ -1,0 +1,19 @@
+"""The command line: ``meanparity <command>``."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Entry point of the script ``meanparity``; says what to install if that is missing."""
+    try:
+        from meanparity.cli.app import run
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        sys.exit(
+            f"meanparity: the command line needs {error.name}, which is not installed. "
+            "Run: pip install 'meanparity[cli]'"
+        )
+    run()

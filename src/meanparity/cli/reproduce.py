@@ -1,0 +1,164 @@
+"""``meanparity reproduce``: the paper's tables and figures, beside what the paper printed."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from meanparity.experiments import CATALOGUE, Experiment, Plan
+from meanparity.experiments.declaration import Task
+
+_QUICK = 2
+_STOPPED = 130  # what shells say of a program that Ctrl-C ended
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Which ones, such as fig:tradeoff tab:linear; all by default."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder for the page, its files, and results to go on from.")
+    ] = Path("reproduction"),
+    quick: Annotated[bool, typer.Option("--quick", help="Two trials instead of ten.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes; as many as there are cores by default.")
+    ] = None,
+    show_list: Annotated[
+        bool, typer.Option("--list", help="List what there is, and stop.")
+    ] = False,
+) -> None:
+    """Compute the paper's tables and figures again, beside what the paper printed.
+
+    Writes index.html, a CSV file for each experiment, a PNG and an SVG file for each figure. An
+    interrupted run goes on where it stopped: give the same command again.
+
+    The paper's data files are looked for in the folder that MEANPARITY_DATA names, then in the
+    cache, and are else downloaded. Without them, the bundled variants are used, and Law School is
+    left out.
+
+    Examples
+    --------
+    - `meanparity reproduce --quick`
+
+    - `meanparity reproduce fig:tradeoff tab:linear --out comparison`
+    """
+    console = Console(stderr=True)
+    if show_list:
+        _list(Console())
+        return
+    _require("jinja2", "matplotlib", "pandas")
+    experiments = choose(names or [])
+    out.mkdir(parents=True, exist_ok=True)
+    plan = Plan.make(experiments, out / "cache", _QUICK if quick else 10)
+    for name, reason in plan.sources.reasons.items():
+        console.print(f"[yellow]{name}[/]: {reason}", highlight=False)
+    try:
+        _run(plan, jobs, console)
+    except KeyboardInterrupt:
+        left = len(plan.missing())
+        console.print(
+            f"Stopped with {left} of {len(plan.tasks())} results to go; the same command goes on "
+            "from here."
+        )
+        raise typer.Exit(_STOPPED) from None
+    _publish(plan, out, names or [], quick, console)
+
+
+def choose(names: Sequence[str]) -> list[Experiment]:
+    """The experiments of these names, in the order of the paper; all if there are none.
+
+    Examples
+    --------
+    >>> [experiment.name for experiment in choose(["tab:linear", "fig:dp"])]
+    ['fig:dp', 'tab:linear']
+    """
+    for name in names:
+        if name not in CATALOGUE:
+            near = difflib.get_close_matches(name, CATALOGUE, 1, 0.4)
+            hint = f"Did you mean {near[0]}? " if near else ""
+            raise ValueError(
+                f"{name!r} is not an experiment. {hint}There are: {', '.join(CATALOGUE)}."
+            )
+    return [experiment for name, experiment in CATALOGUE.items() if not names or name in names]
+
+
+def _list(console: Console) -> None:
+    table = Table("name", "what", "in the paper", box=None)
+    for experiment in CATALOGUE.values():
+        table.add_row(experiment.name, experiment.title, experiment.paper or "(ours)")
+    console.print(table)
+
+
+def _run(plan: Plan, jobs: int | None, console: Console) -> None:
+    missing, total = plan.missing(), len(plan.tasks())
+    if len(missing) < total:
+        console.print(f"{total - len(missing)} of {total} results are there from an earlier run.")
+    with _progress(missing, console) as advance:
+        plan.run(jobs, advance)
+
+
+@contextmanager
+def _progress(missing: Sequence[Task], console: Console) -> Iterator[Callable[[Task], None]]:
+    """A bar with the time left; where nobody can see it move, a line now and then."""
+    cost = sum(task.experiment.cost for task in missing)
+    columns = (
+        TextColumn("{task.description:<20}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        whole, start, told = bar.add_task("starting", total=cost), time.monotonic(), 0
+        done = 0.0
+
+        def advance(task: Task) -> None:
+            nonlocal done, told
+            done += task.experiment.cost
+            bar.update(whole, advance=task.experiment.cost, description=task.experiment.name)
+            tenths = int(10 * done / cost)
+            if not console.is_terminal and tenths > told:
+                told, spent = tenths, time.monotonic() - start
+                left = spent * (cost - done) / done
+                console.print(f"{10 * tenths} % after {spent:.0f} s, about {left:.0f} s left")
+
+        yield advance
+
+
+def _publish(plan: Plan, out: Path, names: Sequence[str], quick: bool, console: Console) -> None:
+    from meanparity.experiments.show import publish
+
+    command = " ".join(["meanparity reproduce", *names, *(["--quick"] if quick else [])])
+    with console.status("Drawing and writing"):
+        publication = publish(plan, out, command)
+    if publication.cells:
+        within, all_cells = publication.cells_that_are("within"), len(publication.cells)
+        console.print(f"{within} of {all_cells} printed numbers lie within the paper's ±.")
+    for kind, words in (("proved", "proves"), ("observed", "reports")):
+        verdicts = publication.claims(kind)
+        if verdicts:
+            held = sum(verdict.held for verdict in verdicts)
+            console.print(f"Of what the paper {words}, {held} of {len(verdicts)} statements hold.")
+    for line in publication.substitutes:
+        console.print(f"[yellow]{line}[/]", highlight=False)
+    print(publication.path)
+
+
+def _require(*modules: str) -> None:
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        raise ImportError(
+            f"This command needs {', '.join(missing)}. Run: pip install 'meanparity[experiments]'"
+        )

@@ -1,0 +1,184 @@
+"""Pictures of experiments: one function for each kind of figure."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from meanparity.displays import COLOURS, GroupDistributionDisplay
+from meanparity.experiments.problems import DATA
+from meanparity.experiments.runner import Outcome
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "mse": "MSE",
+        "smd": "SMD",
+        "dpd": "DPD (W₁)",
+        "cov": "Norm of Cov",
+        "loss": "Mean loss",
+        "seconds": "seconds",
+    }
+)
+_MARKERS = ("", "s", "^", "D")
+
+
+def draw(outcome: Outcome) -> Figure:
+    """The figure of an experiment."""
+    kind = outcome.experiment.figure
+    assert kind is not None
+    return _KINDS[kind](outcome)
+
+
+def save(figure: Figure) -> dict[str, bytes]:
+    """A figure as PNG and SVG; the same figure gives the same bytes."""
+    import matplotlib as mpl
+
+    files = {}
+    for kind in ("png", "svg"):
+        content = io.BytesIO()
+        with mpl.rc_context({"svg.hashsalt": "meanparity"}):
+            figure.savefig(content, format=kind, dpi=110, metadata=_METADATA[kind])
+        files[kind] = content.getvalue()
+    return files
+
+
+_METADATA: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}}
+
+
+def _grid(outcome: Outcome, rows: int, height: float) -> tuple[Figure, Any, list[str]]:
+    """A figure with a column for each data set that was run; its axes, and the data sets."""
+    from matplotlib.figure import Figure
+
+    present = {row["dataset"] for row in outcome.rows}
+    datasets = [name for name in outcome.experiment.datasets if name in present]
+    figure = Figure(figsize=(3.6 * len(datasets) + 0.6, height * rows + 0.6), layout="constrained")
+    axes = figure.subplots(rows, len(datasets), squeeze=False)
+    for ax, dataset in zip(axes[0], datasets, strict=True):
+        ax.set_title(DATA[dataset].title)
+    return figure, axes, datasets
+
+
+def _boxes(outcome: Outcome) -> Figure:
+    """A row for each metric; for each method a box of the trials, training beside test rows."""
+    experiment, frame = outcome.experiment, outcome.frame
+    figure, axes, datasets = _grid(outcome, len(experiment.metrics), 2.5)
+    names = [entry.name for entry in experiment.entries]
+    at = np.arange(len(names))
+    for row, metric in zip(axes, experiment.metrics, strict=True):
+        for ax, dataset in zip(row, datasets, strict=True):
+            part = frame[frame.dataset == dataset]
+            for colour, where, shift in zip(COLOURS, ("train", "test"), (-0.2, 0.2), strict=False):
+                values = [part[part.method == name][f"{metric}_{where}"] for name in names]
+                ax.boxplot(
+                    values,
+                    positions=at + shift,
+                    widths=0.32,
+                    patch_artist=True,
+                    label=f"{where} rows",
+                    boxprops={"facecolor": colour, "alpha": 0.45, "edgecolor": colour},
+                    medianprops={"color": "black"},
+                    whiskerprops={"color": colour},
+                    capprops={"color": colour},
+                    flierprops={"marker": ".", "markeredgecolor": colour, "markersize": 4},
+                )
+            ax.set_xticks(at, names, rotation=45, ha="right", rotation_mode="anchor")
+            if metric != "mse":  # of a gap, zero is what counts
+                ax.set_ylim(bottom=0)
+            ax.grid(axis="y", color="0.9")
+            ax.set_axisbelow(True)
+        row[0].set_ylabel(WORDS[metric])
+    _legend(figure, axes[0, 0])
+    return figure
+
+
+def _curves(outcome: Outcome) -> Figure:
+    """MSE against SMD along each method's dial: training rows above, test rows below."""
+    experiment, frame = outcome.experiment, outcome.frame
+    figure, axes, datasets = _grid(outcome, 2, 2.8)
+    frame = frame.groupby(["dataset", "method", "position"], sort=False).mean().reset_index()
+    for row, where in zip(axes, ("train", "test"), strict=True):
+        for ax, dataset in zip(row, datasets, strict=True):
+            for i, entry in enumerate(experiment.entries):
+                line = frame[(frame.dataset == dataset) & (frame.method == entry.name)]
+                line = line if i == 0 else line[::2]  # as in the paper, some of the points
+                # ours as a line, the others as hollow marks on or beside it
+                style = {"linewidth": 2} if i == 0 else {"linestyle": "none", "markersize": 5}
+                ax.plot(
+                    line[f"smd_{where}"],
+                    line[f"mse_{where}"],
+                    color=COLOURS[i],
+                    marker=_MARKERS[i],
+                    markerfacecolor="none",
+                    label=entry.name,
+                    **style,
+                )
+            ax.set_xlabel(f"SMD, {where} rows")
+            ax.grid(color="0.9")
+        row[0].set_ylabel(f"MSE, {where} rows")
+    _legend(figure, axes[0, 0])
+    return figure
+
+
+def _steps(outcome: Outcome) -> Figure:
+    """Loss and SMD along the steps of both descents."""
+    frame = outcome.frame
+    figure, axes, datasets = _grid(outcome, 2, 2.4)
+    frame = frame.groupby(["dataset", "curve", "step"], sort=False).mean(numeric_only=True)
+    frame = frame.reset_index()
+    for row, metric in zip(axes, ("loss", "smd"), strict=True):
+        for ax, dataset in zip(row, datasets, strict=True):
+            for colour, curve, line in zip(COLOURS, ("GD", "Fair-GD"), ("--", "-"), strict=False):
+                part = frame[(frame.dataset == dataset) & (frame.curve == curve)]
+                values = part[metric]
+                if metric == "smd":  # a logarithmic axis has no zero
+                    values = np.maximum(values, 1e-18)
+                    ax.set_yscale("log")
+                    ax.set_ylim(1e-18, 3)
+                ax.plot(part.step, values, line, color=colour, label=curve)
+            ax.set_xlabel("step")
+            ax.grid(color="0.9")
+        row[0].set_ylabel(f"{WORDS[metric]}, training rows")
+    _legend(figure, axes[0, 0])
+    return figure
+
+
+def _distributions(outcome: Outcome) -> Figure:
+    """Each data set: response and prediction, on training rows and on test rows."""
+    figure, axes, datasets = _grid(outcome, 4, 1.9)
+    frame = outcome.frame
+    for column, dataset in zip(axes.T, datasets, strict=True):
+        for pair, part in ((column[:2], "train"), (column[2:], "test")):
+            people = frame[(frame.dataset == dataset) & (frame.part == part)]
+            GroupDistributionDisplay(
+                people.response, people.prediction, sensitive_features=people.group.rename("S")
+            ).plot(pair, titles=(f"y, {part}", f"prediction, {part}"), xlabel="")
+        for ax in column[::2]:
+            ax.get_legend().remove()
+        handles = column[0].get_legend_handles_labels()[0]
+        place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.1), "ncols": 2, "frameon": False}
+        column[0].legend(handles, DATA[dataset].groups, **place)
+        column[0].set_title(f"{DATA[dataset].title}\n\n\n", loc="center")
+        for ax in column:
+            ax.tick_params(labelsize="small")
+            ax.set_ylabel("")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("Density")
+    return figure
+
+
+_KINDS: Mapping[str, Callable[[Outcome], Figure]] = MappingProxyType(
+    {"boxes": _boxes, "curves": _curves, "steps": _steps, "distributions": _distributions}
+)
+
+
+def _legend(figure: Figure, ax: Axes) -> None:
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), frameon=False)

@@ -1,0 +1,114 @@
+"""Results on disk: a file for each trial, so that an interrupted run goes on where it stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import meanparity
+from meanparity.experiments.declaration import Row, Task
+
+# What shows results is no part of what they depend on. Of the experiments, each task has its own
+# declaration; besides it, these count.
+_SHOWN_BY = ("cli/", "displays.py", "experiments/")
+_MEASURED_BY = ("experiments/measures.py", "experiments/problems.py")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a trial gave.
+
+    Parameters
+    ----------
+    rows : list of dict
+        The numbers.
+    warnings : list of str
+        What the library warned of.
+    seconds : float
+        How long it took, all in all.
+    """
+
+    rows: list[Row]
+    warnings: list[str]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of results.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are. A result counts as long as the code, the libraries, the data and the
+        declaration that it came from are the same.
+    """
+
+    folder: Path
+
+    def read(self, task: Task, source: str) -> Result | None:
+        """The result of a task on the table from a source, if it is there and still counts."""
+        try:
+            found = json.loads(self._path(task).read_text(encoding="utf-8"))
+            if found["stamp"] != _stamp(task, source):
+                return None
+            return Result(found["rows"], found["warnings"], found["seconds"])
+        except (OSError, ValueError, KeyError, TypeError):  # absent, torn, or of another kind
+            return None
+
+    def write(self, task: Task, source: str, result: Result) -> None:
+        """Keep a result; it is there as a whole or not at all."""
+        content = {"stamp": _stamp(task, source), **vars(result)}
+        write_atomically(self._path(task), json.dumps(content))
+
+    def _path(self, task: Task) -> Path:
+        names = (task.experiment.stem, task.dataset, task.entry.name, f"trial {task.trial}")
+        *folders, name = (re.sub(r"[^\w.+-]+", "-", part) for part in names)
+        return self.folder.joinpath(*folders, f"{name}.json")
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a file so that nobody ever sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _stamp(task: Task, source: str) -> str:
+    """A digest of everything that the numbers of a task depend on."""
+    measure = f"{task.experiment.measure.__module__}.{task.experiment.measure.__qualname__}"
+    return _digest([_code(), task.dataset, source, repr(task.entry), str(task.trial), measure])
+
+
+@cache
+def _code() -> str:
+    root = Path(meanparity.__file__).parent
+    names = (path.relative_to(root).as_posix() for path in sorted(root.rglob("*.py")))
+    counted = (n for n in names if n in _MEASURED_BY or not n.startswith(_SHOWN_BY))
+    sources = (f"{name}\n{(root / name).read_text(encoding='utf-8')}" for name in counted)
+    libraries = (f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
+    return _digest([*sources, *libraries])
+
+
+def _digest(parts: Iterable[Any]) -> str:
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(hashlib.sha256(str(part).encode("utf-8")).digest())
+    return total.hexdigest()
