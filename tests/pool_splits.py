@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 import functools
-import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from meanparity import ParityKernelRidge, ParityWarning
+from meanparity.experiments.problems import DATA, Trial
+from meanparity.experiments.show.tables import printed_cells
 from meanparity.metrics import mean_parity_gap
-from tests.paper_protocol import DATASETS, split
 
 NAMES = {"adult": "Adult", "law_school": "Law School", "communities_crime": "Communities & Crime"}
 SETTINGS = {
@@ -28,15 +27,14 @@ MANY = 40
 
 
 @functools.cache
-def trials(folder: Path, dataset: str, setting: str, splits: int) -> pd.DataFrame:
+def trials(dataset: str, setting: str, splits: int) -> pd.DataFrame:
     """One row for each split, the test rows being the pool: gaps in units of sd(y), test MSE."""
-    table = DATASETS[dataset](folder)
-    s = table.X[:, table.sensitive]
-    X = np.column_stack([table.X, np.ones(len(s))])
+    table = DATA[dataset].table("paper")
     rows = []
     for seed in range(splits):
-        train, test = split(table, s, seed)
-        y = table.y - table.y[train].mean()
+        split = Trial.of(table, seed).centred()
+        X, y, s = split.X, split.y, split.s
+        train, test = split.parts["train"], split.parts["test"]
         row = {}
         for where in ("train", "both"):
             model = ParityKernelRidge(parity_on=where, **SETTINGS[setting])
@@ -60,10 +58,9 @@ def increase(numbers: pd.DataFrame) -> float:
     return numbers["both: mse"].mean() / numbers["train: mse"].mean() - 1
 
 
-def table(folder: Path) -> str:
-    printed = pd.read_csv(Path(__file__).parent / "data" / "printed_numbers.csv")
-    printed = printed.query("table == 'tab::1' and method == 'with_S' and metric == 'smd'")
-    paper = printed[printed.split == "test"].set_index("dataset")["mean"]
+def table() -> str:
+    smd = [cell for cell in printed_cells() if cell.metric == "smd" and cell.method == "with S"]
+    paper = {cell.dataset: cell.mean for cell in smd}
     lines = [
         "| data | model | paper's test SMD | test SMD, parity on train | on both, at most "
         f"| test MSE, train | both | more, {PAPER} splits | more, {MANY} splits |",
@@ -71,7 +68,7 @@ def table(folder: Path) -> str:
     ]
     for dataset, name in NAMES.items():
         for setting in SETTINGS:
-            many = trials(folder, dataset, setting, MANY)
+            many = trials(dataset, setting, MANY)
             few = many[:PAPER]
             theirs = f"{paper[dataset]:.4f}" if setting == "linear, α = 0" else ""
             lines.append(
@@ -83,4 +80,4 @@ def table(folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    print(table(Path(os.environ["MEANPARITY_DATA"])))
+    print(table())

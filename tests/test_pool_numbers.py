@@ -9,13 +9,13 @@ import pytest
 
 from tests.pool_splits import MANY, NAMES, PAPER, SETTINGS, increase, table, trials
 
-pytestmark = [pytest.mark.data, pytest.mark.slow]
+pytestmark = [pytest.mark.data, pytest.mark.slow, pytest.mark.usefixtures("paper_data")]
 
 
 @pytest.mark.parametrize("dataset", NAMES)
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_parity_is_exact_on_train_and_pool(dataset, setting, paper_data):
-    numbers = trials(paper_data, dataset, setting, MANY)
+def test_parity_is_exact_on_train_and_pool(dataset, setting):
+    numbers = trials(dataset, setting, MANY)
     assert len(numbers) == MANY >= PAPER
     for gap in ("smd train", "smd test", "residual"):
         assert (numbers[f"both: {gap}"] <= 1e-10 * numbers["sd"]).all()
@@ -33,20 +33,20 @@ UNLUCKY = pytest.mark.xfail(
     "dataset",
     ["adult", "law_school", pytest.param("communities_crime", marks=UNLUCKY)],
 )
-def test_on_the_papers_splits_it_costs_two_per_cent_at_most(dataset, setting, paper_data):
-    assert increase(trials(paper_data, dataset, setting, MANY)[:PAPER]) <= 0.02
+def test_on_the_papers_splits_it_costs_two_per_cent_at_most(dataset, setting):
+    assert increase(trials(dataset, setting, MANY)[:PAPER]) <= 0.02
 
 
 @pytest.mark.parametrize("dataset", NAMES)
 @pytest.mark.parametrize("setting", ["linear, α = 1", "RBF, α = 1"])
-def test_on_many_splits_it_costs_two_per_cent_at_most(dataset, setting, paper_data):
-    assert increase(trials(paper_data, dataset, setting, MANY)) <= 0.02
+def test_on_many_splits_it_costs_two_per_cent_at_most(dataset, setting):
+    assert increase(trials(dataset, setting, MANY)) <= 0.02
 
 
-def test_the_documents_show_these_numbers(paper_data):
+def test_the_documents_show_these_numbers():
     shown = (Path(__file__).parent.parent / "docs" / "pool.md").read_text()
 
     def cells(text):  # what rounding left differs between machines
         return re.sub(r"\de-\d\d", "", text)
 
-    assert cells(table(paper_data)) in cells(shown)
+    assert cells(table()) in cells(shown)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 import warnings
 from collections import Counter
@@ -11,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import psutil
 from joblib import Parallel, cpu_count, delayed
 
 from meanparity.experiments.declaration import Experiment, Row, Task
@@ -127,7 +130,8 @@ class Plan:
             return
         jobs = min(len(missing), jobs or cpu_count())
         found = self.sources.found
-        work = (delayed(run_task)(task, found[task.dataset], self.store) for task in missing)
+        here = os.getpid()
+        work = (delayed(run_task)(task, found[task.dataset], self.store, here) for task in missing)
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
         for task in parallel(work):
             progress(task)
@@ -152,8 +156,10 @@ class Plan:
         return self.store.read(task, self.sources.found[task.dataset])
 
 
-def run_task(task: Task, source: str, store: Store) -> Task:
-    """Run a task and keep its result."""
+def run_task(task: Task, source: str, store: Store, parent: int) -> Task:
+    """Run a task for the process `parent`, and keep its result."""
+    if os.getpid() != parent:
+        _leave_with(parent)
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -165,6 +171,19 @@ def run_task(task: Task, source: str, store: Store) -> Task:
     told = list(dict.fromkeys(str(warning.message) for warning in caught))
     store.write(task, source, Result(rows, told, time.perf_counter() - start))
     return task
+
+
+@cache
+def _leave_with(parent: int) -> None:
+    """End this worker soon after its parent, even one that was killed and could not say so."""
+
+    def watch() -> None:
+        # a dead parent is nobody's (POSIX), or its number is gone (Windows)
+        while os.getppid() == parent and psutil.pid_exists(parent):
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @cache

@@ -134,10 +134,10 @@ COVARIANCE_KERNEL = (
     Claim(
         "Train MSE of ours is much lower than NRFC's.", _compare_nrfc("mse_train", ours_below=True)
     ),
-    Claim("Test MSE of ours is higher (overfitting).", _compare_nrfc("mse_test", ours_below=False)),
+    Claim("Test MSE of ours is higher than NRFC's (overfitting).", _compare_nrfc("mse_test", ours_below=False)),
     Claim(
-        "So is Norm of Cov: lower than NRFC's on the training rows.",
+        "Norm of Cov of ours is lower than NRFC's on the training rows.",
         _compare_nrfc("cov_train", ours_below=True),
     ),
-    Claim("And higher on the test rows.", _compare_nrfc("cov_test", ours_below=False)),
+    Claim("And higher than NRFC's on the test rows.", _compare_nrfc("cov_test", ours_below=False)),
 )

@@ -24,7 +24,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "dpd": "DPD (W₁)",
         "cov": "Norm of Cov",
         "loss": "Mean loss",
-        "seconds": "seconds",
+        "seconds": "time",
     }
 )
 _MARKERS = ("", "s", "^", "D")
