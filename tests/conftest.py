@@ -28,3 +28,11 @@ def paper_data() -> Path:
     if not folder:
         pytest.skip("set MEANPARITY_DATA to the folder with the paper's data files to run this")
     return Path(folder)
+
+
+@pytest.fixture
+def bundled_only(monkeypatch, tmp_path):
+    """A machine without the paper's files and without a network."""
+    monkeypatch.delenv("MEANPARITY_DATA", raising=False)
+    monkeypatch.setattr("meanparity.datasets._fetched.ADDRESS", "http://127.0.0.1:9/")
+    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "empty")

@@ -29,7 +29,12 @@ def bundled(name):
 
 
 def test_exports():
-    assert datasets.__all__ == ["load_adult", "load_communities_crime", "make_synthetic"]
+    assert datasets.__all__ == [
+        "fetch_law_school",
+        "load_adult",
+        "load_communities_crime",
+        "make_synthetic",
+    ]
 
 
 # ---------------------------------------------------------------------- the files
@@ -50,7 +55,8 @@ def test_gzip_header_carries_neither_time_nor_name(name):
 
 def test_folder_is_small_and_complete():
     found = {path.name: path.stat().st_size for path in FOLDER.iterdir()}
-    assert sorted(found) == sorted(f"{name}.{end}" for name in NAMES for end in ("csv.gz", "txt"))
+    bundled = [f"{name}.{end}" for name in NAMES for end in ("csv.gz", "txt")]
+    assert sorted(found) == sorted([*bundled, "law_school.txt"])
     assert sum(found.values()) < 1_000_000
 
 

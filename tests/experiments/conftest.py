@@ -33,11 +33,3 @@ def small(**changes):
 @pytest.fixture
 def experiment():
     return small()
-
-
-@pytest.fixture
-def bundled_only(monkeypatch, tmp_path):
-    """A machine without the paper's files and without a network."""
-    monkeypatch.delenv("MEANPARITY_DATA", raising=False)
-    monkeypatch.setattr("meanparity.datasets._fetched.ADDRESS", "http://127.0.0.1:9/")
-    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "empty")

@@ -10,10 +10,11 @@ def main() -> None:
     try:
         from meanparity.cli.app import run
     except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich"):
+        missing = (error.name or "").partition(".")[0]
+        if missing not in ("typer", "rich"):
             raise
         sys.exit(
-            f"meanparity: the command line needs {error.name}, which is not installed. "
+            f"meanparity: the command line needs {missing}, which is not installed. "
             "Run: pip install 'meanparity[cli]'"
         )
     run()

@@ -134,7 +134,10 @@ COVARIANCE_KERNEL = (
     Claim(
         "Train MSE of ours is much lower than NRFC's.", _compare_nrfc("mse_train", ours_below=True)
     ),
-    Claim("Test MSE of ours is higher than NRFC's (overfitting).", _compare_nrfc("mse_test", ours_below=False)),
+    Claim(
+        "Test MSE of ours is higher than NRFC's (overfitting).",
+        _compare_nrfc("mse_test", ours_below=False),
+    ),
     Claim(
         "Norm of Cov of ours is lower than NRFC's on the training rows.",
         _compare_nrfc("cov_train", ours_below=True),

@@ -106,7 +106,11 @@ def seventy_seven(rows: Any) -> Verdict:
     return Verdict(bool(70 < ratio.mse_train < 85), says)
 
 
-CONSTANT = (EXACT, ORDER, Claim("Ours does better than a constant in all settings.", below_constant))
+CONSTANT = (
+    EXACT,
+    ORDER,
+    Claim("Ours does better than a constant in all settings.", below_constant),
+)
 CONSTANT_LINEAR = (
     *CONSTANT,
     Claim("On Synthetic, the constant's error is about 77 times ours.", seventy_seven),

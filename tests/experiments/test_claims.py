@@ -1,0 +1,215 @@
+"""Every claim can hold, and can fail."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from meanparity.experiments import CATALOGUE
+from meanparity.experiments.claims import groups, proofs, shared, tables, tradeoff
+
+PARTS = ("train", "test")
+
+
+def frame(methods, dataset="adult", trials=2):
+    """Rows with the same numbers in every trial; what is not given is small and in order."""
+    rows = []
+    for method, numbers in methods.items():
+        row = {"sd": 1.0, "seconds": 1.0}
+        for part in PARTS:
+            row |= {f"mse_{part}": 1.0, f"smd_{part}": 0.2, f"dpd_{part}": 0.3, f"cov_{part}": 0.1}
+        for name, value in numbers.items():
+            names = [f"{name}_{p}" for p in PARTS] if f"{name}_train" in row else [name]
+            row |= dict.fromkeys(names, value)
+        rows += [{"dataset": dataset, "method": method, "trial": t, **row} for t in range(trials)]
+    return pd.DataFrame(rows)
+
+
+def curve(method, free=2.0, fair=3.0, excess=0.0, gap=0.5, dataset="communities_crime"):
+    """A tradeoff with the exact quadratic, times 1 + excess inside, on both parts."""
+    u = np.linspace(0, 1, 6)
+    mse = (free + (1 - u) ** 2 * (fair - free)) * np.where((u > 0) & (u < 1), 1 + excess, 1.0)
+    numbers = {f"mse_{p}": mse for p in PARTS} | {f"smd_{p}": gap * u for p in PARTS}
+    keys = {"dataset": dataset, "method": method, "trial": 0, "position": u}
+    return pd.DataFrame({**keys, **numbers, "seconds": 1.0 if method == "Ours" else 9.0})
+
+
+def tradeoff_frame(**changes):
+    """All four methods; `changes` are arguments of `curve` by name of the method."""
+    names = ("Ours", "FPR", "FKR", "NRFC")
+    return pd.concat([curve(name, **changes.get(name, {})) for name in names], ignore_index=True)
+
+
+def penalties(**gaps):
+    return {name: {"smd": gaps.get(name, 0.3)} for name in shared.PENALTIES}
+
+
+def steps(fair_rate=1.0, worst=1e-16):
+    step = np.arange(0, 1001, 50)
+    lines = []
+    for name, rate in (("GD", 1.0), ("Fair-GD", fair_rate)):
+        numbers = {"loss": np.exp(-0.01 * rate * step), "smd": worst, "smd_worst": worst, "sd": 1.0}
+        lines.append(pd.DataFrame({"dataset": "adult", "curve": name, "step": step, **numbers}))
+    return pd.concat(lines, ignore_index=True)
+
+
+def people(apart):
+    rng = np.random.default_rng(0)
+    group = np.repeat([0.0, 1.0], 50)
+    noise = rng.normal(size=100)
+    rows = {"group": group, "response": noise + group, "prediction": noise + apart * group}
+    parts = [pd.DataFrame({"dataset": "adult", "part": part, **rows}) for part in PARTS]
+    return pd.concat(parts, ignore_index=True)
+
+
+POOL = [f"{s}: parity on {w}" for s in ("linear", "kernel") for w in ("train", "train and test")]
+
+
+def pool(gap=1e-15, mse=1.01):
+    both = {"smd": gap, "mse": mse}
+    return frame({name: both if name.endswith("test") else {"smd": 0.1} for name in POOL})
+
+
+CASES = [
+    (shared.exact_parity, frame({"Ours": {"smd": 1e-12}}), frame({"Ours": {"smd": 1e-9}})),
+    (shared.exact_covariance, frame({"Ours": {"cov": 1e-12}}), frame({"Ours": {"cov": 1e-9}})),
+    (shared.order, frame({"OLS": {}}), frame({"OLS": {"smd": 0.31}})),
+    (
+        groups.below_penalties,
+        frame({**penalties(), "Ours": {"smd": 0.2}}),
+        frame({**penalties(**{"FKR-3": 0.1}), "Ours": {"smd": 0.2}}),
+    ),
+    (
+        groups.close_to_nrfc,
+        frame({"NRFC": {"mse": 1.0}, "Ours": {"mse": 1.0}}),
+        frame({"NRFC": {"mse": 1.0}, "Ours": {"mse": 1.1}}),
+    ),
+    (
+        groups.below_nrfc,
+        frame({"NRFC": {"smd": 1e-15}, "Ours": {"mse": 0.9}}),
+        frame({"NRFC": {"smd": 0.1}, "Ours": {"mse": 0.9}}),
+    ),
+    (tradeoff.climbs, tradeoff_frame(), tradeoff_frame(FPR={"excess": -0.4})),
+    (tradeoff.coincide, tradeoff_frame(), tradeoff_frame(FKR={"excess": 0.01})),
+    (
+        tradeoff.nrfc_above,
+        tradeoff_frame(NRFC={"excess": 0.05}),
+        tradeoff_frame(NRFC={"excess": -0.01}),
+    ),
+    (tradeoff.same_at_zero, tradeoff_frame(), tradeoff_frame(NRFC={"fair": 3.2})),
+    (
+        tradeoff.smaller_on_test,
+        tradeoff_frame(NRFC={"excess": -0.01}),
+        tradeoff_frame(NRFC={"excess": 0.01}),
+    ),
+    (tradeoff.cheap, tradeoff_frame(), tradeoff_frame().assign(seconds=1.0)),
+    (
+        groups.grows,
+        frame({"OLS": {}, "Ours": {"smd": 0.1}}, "communities_crime_4"),
+        frame({"OLS": {}, "Ours": {"smd": 0.3}}, "communities_crime_4"),
+    ),
+    (
+        groups.same_as_nrfc,
+        frame({"NRFC": {}, "Ours": {}}),
+        frame({"NRFC": {}, "Ours": {"mse": 1.02}}),
+    ),
+    (
+        tables.both_help,
+        frame({"OLS": {}, "RBA": {"smd": 0.1}, "Ours": {"dpd": 0.2}}),
+        frame({"OLS": {}, "RBA": {"smd": 0.1}, "Ours": {"dpd": 0.4}}),
+    ),
+    (
+        tables.dp_costs_more,
+        frame({"RBA": {"mse": 1.1}, "Ours": {}}),
+        frame({"RBA": {"mse": 0.9}, "Ours": {}}),
+    ),
+    (
+        tables.worse_on_test,
+        frame({"RBA": {}, "Ours": {}}).assign(mse_train=0.5, smd_train=0.1, dpd_train=0.1),
+        frame({"RBA": {}, "Ours": {}}).assign(mse_train=0.5, smd_train=0.1, dpd_train=0.9),
+    ),
+    (
+        tables.sometimes_fairer,
+        frame({"RBA": {"smd": 0.1}, "Ours": {}}),
+        frame({"RBA": {"smd": 0.3}, "Ours": {}}),
+    ),
+    (
+        tables.faster_than_rba,
+        frame({"RBA": {"seconds": 150.0}, "Ours": {}}),
+        frame({"RBA": {"seconds": 5.0}, "Ours": {}}),
+    ),
+    (
+        tables.below_constant,
+        frame({"Constant": {"mse": 1.1}, "Ours": {}}),
+        frame({"Constant": {"mse": 0.9}, "Ours": {}}),
+    ),
+    (
+        tables.seventy_seven,
+        frame({"Constant": {"mse": 77.0}, "Ours": {}}, "synthetic"),
+        frame({"Constant": {"mse": 7.0}, "Ours": {}}, "synthetic"),
+    ),
+    (
+        tables.s_lowers_error,
+        frame({"with S": {}, "without S": {"mse": 1.1}}),
+        frame({"with S": {}, "without S": {"mse": 0.9}}),
+    ),
+    (
+        tables.removal_may_help,
+        frame({"with S": {}, "without S": {"smd": 0.1}}),
+        frame({"with S": {}, "without S": {"smd": 0.3}}),
+    ),
+    (proofs.parity_at_every_step, steps(), steps(worst=1e-9)),
+    (proofs.same_rate, steps(), steps(fair_rate=0.3)),
+    (proofs.more_alike, people(0.1), people(1.5)),
+    (proofs.exact_on_pool, pool(), pool(gap=1e-8)),
+    (proofs.pool_costs, pool(), pool(mse=1.2)),
+]
+LAW = {"dataset": "law_school"}
+CASES.append(
+    (
+        tradeoff.stable,
+        pd.concat([curve("Ours", **LAW), curve("FKR", fair=9.0, **LAW)], ignore_index=True),
+        pd.concat([curve("Ours", **LAW), curve("FKR", **LAW)], ignore_index=True),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "good", "bad"), CASES, ids=lambda value: getattr(value, "__name__", "")
+)
+def test_a_claim_holds_and_fails(claim, good, bad):
+    assert claim(good).held is True
+    assert claim(bad).held is False
+    for verdict in (claim(good), claim(bad)):
+        assert verdict.says.endswith(".")
+        assert "nan" not in verdict.says
+
+
+@pytest.mark.parametrize("claim", CATALOGUE["tab:proofs"].claims, ids=lambda claim: claim.text[:30])
+def test_a_proof_fails_where_its_number_is_too_large(claim):
+    names = ("smd", "order", "quadratic", "linear", "bound", "bound_zero")
+    good = pd.DataFrame([dict.fromkeys(names, 1e-14)])
+    assert claim.check(good).held
+    failing = [not claim.check(good.assign(**{name: 1.01})).held for name in names]
+    assert sum(failing) == 1
+
+
+@pytest.mark.parametrize("claim", CATALOGUE["fig:cov-kernel"].claims[2:], ids=lambda c: c.text[:30])
+def test_a_comparison_with_nrfc_goes_one_way(claim):
+    rows = frame({"NRFC": {}, "Ours": {"mse": 0.9, "cov": 0.05}})
+    swapped = frame({"Ours": {}, "NRFC": {"mse": 0.9, "cov": 0.05}})
+    assert claim.check(rows).held != claim.check(swapped).held
+
+
+def test_every_claim_of_the_catalogue_is_among_these():
+    asked = {claim.check for e in CATALOGUE.values() for claim in e.claims}
+    tested = {claim for claim, _, _ in CASES}
+    others = {
+        claim.check for name in ("tab:proofs", "fig:cov-kernel") for claim in CATALOGUE[name].claims
+    }
+    assert asked <= tested | others
+
+
+def test_a_number_that_is_missing_speaks():
+    assert tradeoff.stable(tradeoff_frame()).says == "Law School was not run."

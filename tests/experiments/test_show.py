@@ -1,0 +1,270 @@
+"""Pictures, tables and the page of small experiments."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import matplotlib.image
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from meanparity.experiments.declaration import Claim, Entry, Verdict
+from meanparity.experiments.measures import descent, predictions, proofs, sweep
+from meanparity.experiments.runner import Outcome, Plan, Sources
+from meanparity.experiments.show import publish
+from meanparity.experiments.show.figures import draw, save
+from meanparity.experiments.show.tables import Cell, Compared, compare, printed_cells, shown
+from meanparity.losses import SmoothL1
+from tests.experiments.conftest import small
+
+
+def kinds():
+    positions = (0.0, 0.5, 1.0)
+    parameters = {"loss": SmoothL1(0.1), "alpha": 0.0, "max_iter": 20}
+    entries = tuple(Entry(n, n, positions=positions) for n in ("Ours", "FPR-1", "FKR-1", "NRFC"))
+    return {
+        "boxes": small(metrics=("mse", "smd", "dpd")),
+        "curves": small(entries=entries, measure=sweep, figure="curves"),
+        "steps": small(
+            entries=(Entry("both", "Ours", parameters=parameters),),
+            measure=descent,
+            figure="steps",
+            metrics=("loss", "smd"),
+        ),
+        "distributions": small(
+            entries=(Entry("Ours", "Ours"),),
+            measure=predictions,
+            figure="distributions",
+            metrics=(),
+            trials=1,
+        ),
+    }
+
+
+def run(experiment, folder, trials=2):
+    plan = Plan.make([experiment], folder, trials)
+    plan.run(jobs=1)
+    return plan
+
+
+@pytest.fixture(scope="module", params=list(kinds()))
+def outcome(request, tmp_path_factory):
+    """A small experiment of each kind, without the claims, which are about others."""
+    experiment = replace(kinds()[request.param], claims=())
+    (outcome,) = run(experiment, tmp_path_factory.mktemp("kind")).outcomes()
+    return outcome
+
+
+def test_a_figure_is_two_files_that_are_the_same_again(outcome):
+    first, second = save(draw(outcome)), save(draw(outcome))
+    assert list(first) == ["png", "svg"]
+    assert first == second
+    pixels = matplotlib.image.imread(io.BytesIO(first["png"]), format="png")
+    assert pixels.shape[0] > 200
+    assert pixels[..., :3].std() > 0.05  # something was drawn
+    assert first["svg"].startswith(b"<?xml")
+
+
+def test_a_figure_names_its_axes_and_lines(outcome):
+    figure = draw(outcome)
+    figure.draw_without_rendering()
+    axes = figure.axes
+    assert axes[0].get_title().strip() == "Synthetic"
+    assert all(row[0].get_ylabel() for row in [axes])
+    if outcome.experiment.figure == "distributions":
+        legend = axes[0].get_legend()
+    else:
+        (legend,) = figure.legends
+    words = [text.get_text() for text in legend.get_texts()]
+    expected = {
+        "boxes": ["train rows", "test rows"],
+        "curves": ["Ours", "FPR-1", "FKR-1", "NRFC"],
+        "steps": ["GD", "Fair-GD"],
+        "distributions": ["S = −0.1", "S = 0.1"],
+    }
+    assert words == expected[outcome.experiment.figure]
+
+
+def test_texts_of_a_figure_do_not_overlap(outcome):
+    figure = draw(outcome)
+    figure.draw_without_rendering()
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    for ax in figure.axes:
+        labels = [t for t in ax.get_xticklabels() if t.get_text() and t.get_rotation() == 0]
+        inside = [t.get_window_extent(renderer) for t in labels]
+        low, high = ax.get_window_extent().intervalx
+        inside = [box for box in inside if low - 1 <= (box.x0 + box.x1) / 2 <= high + 1]
+        assert all(a.x1 < b.x0 for a, b in itertools.pairwise(inside))
+
+
+def test_a_summary_has_means_and_spreads(outcome):
+    header, rows = shown(outcome)
+    if not outcome.experiment.metrics:
+        assert (header, rows) == ([], [])
+        return
+    assert header[:2] == ["data", "method"]
+    assert {row[0] for row in rows} == {"Synthetic"}
+    assert all(len(row) == len(header) for row in rows)
+    if outcome.experiment.figure == "boxes":
+        assert header[2:] == [
+            f"{m} {p}" for m in ("MSE", "SMD", "DPD (W₁)") for p in ("train", "test")
+        ] + ["time"]
+        mean = outcome.frame.query("method == 'OLS'").mse_test.mean()
+        assert rows[0][3].startswith(f"{mean:.4f} ± ")
+        assert rows[1][4].endswith(
+            ("e-14", "e-15", "e-16", "e-17")
+        )  # what is left is shown as such
+        assert rows[0][-1].endswith(" ms")
+
+
+# --- printed numbers
+
+
+def outcome_of(value):
+    rows = [
+        {"dataset": d, "method": m, "trial": t, "mse_train": value, "mse_test": value}
+        for d in ("synthetic", "adult")
+        for m in ("Constant", "Ours")
+        for t in range(2)
+    ]
+    return Outcome(small(printed="tab::clinear"), rows, {}, 1.0)
+
+
+def test_cells_are_within_outside_or_not_run():
+    sources = Sources({"adult": "bundled", "synthetic": "paper", "law_school": ""}, {})
+    compared = compare(outcome_of(0.1175), sources)
+    assert len(compared) == 16
+    status = {(c.cell.dataset, c.cell.method, c.cell.part): (c.status, c.source) for c in compared}
+    assert status["adult", "Ours", "train"] == ("within", "bundled")
+    assert status["adult", "Ours", "test"] == ("outside", "bundled")
+    assert status["synthetic", "Ours", "train"] == ("outside", "paper")
+    assert status["law_school", "Ours", "train"] == ("not run", "")
+
+
+@pytest.mark.parametrize(("ours", "status"), [(0.9, "within"), (1.1, "within"), (1.11, "outside")])
+def test_the_edge_is_within(ours, status):
+    cell = Cell("t", "d", "m", "mse", "train", 1.0, 0.1 + 1e-12)
+    assert Compared(cell, ours, 0.0, "paper").status == status
+
+
+def test_printed_cells_are_those_of_three_tables():
+    counts = [
+        sum(c.table == t for c in printed_cells())
+        for t in ("tab::clinear", "tab::ckernel", "tab::1")
+    ]
+    assert counts == [16, 16, 24]
+
+
+# --- the page
+
+
+class Page(HTMLParser):
+    """What is in a page: tags, texts, and whether every tag is closed."""
+
+    VOID = ("meta", "img", "br", "link", "input")
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.links, self.texts, self.open = [], [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.links += [value for name, value in attrs if name in ("href", "src")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+
+NASTY = "<script>alert('x')</script> & \"quoted\" {{ 7 * 7 }} 🙂"
+
+
+@pytest.fixture
+def nasty(tmp_path):
+    claims = (
+        Claim(f"Held {NASTY}", lambda rows: Verdict(True, NASTY), "proved"),
+        Claim("Fails", lambda rows: Verdict(False, "Because.")),
+    )
+    experiment = small(
+        title=NASTY, note=NASTY, claims=claims, entries=(Entry(NASTY, "OLS"),), figure=None
+    )
+    return publish(run(experiment, tmp_path / "cache"), tmp_path / "out", f"meanparity {NASTY}")
+
+
+def test_everything_is_text_on_the_page(nasty):
+    page = Page(nasty.path.read_text())
+    assert "script" not in page.tags
+    assert page.text.count("<script>alert('x')</script>") >= 5
+    assert "{{ 7 * 7 }}" in page.text
+    assert "49" not in page.text
+
+
+def test_the_page_says_what_held_and_what_did_not(nasty):
+    text = Page(nasty.path.read_text()).text
+    assert "What the paper proves: 1 of 1 statements hold." in text
+    assert "What the paper reports: 0 of 1 statements hold. These do not: Fails" in text
+    assert "✗ did not hold" in text
+    assert "Because." in text
+    assert "2 trials each" in text
+
+
+def test_every_link_of_the_page_leads_somewhere(nasty):
+    text = nasty.path.read_text()
+    for link in Page(text).links:
+        if link.startswith("#"):
+            assert f'id="{link[1:]}"' in text
+        else:
+            assert (nasty.path.parent / link).stat().st_size > 0
+
+
+def test_the_page_needs_no_network(nasty):
+    text = nasty.path.read_text()
+    assert "http://" not in text
+    assert "https://" not in text
+
+
+def test_files_of_numbers(experiment, tmp_path):
+    publication = publish(run(experiment, tmp_path / "cache"), tmp_path / "out", "x")
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["cells.csv", "fig-small.csv", "fig-small.png", "fig-small.svg", "index.html"]
+    text = (tmp_path / "out" / "fig-small.csv").read_text()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == 4
+    (section,) = publication.sections
+    assert [float(row["mse_test"]) for row in rows] == [
+        row["mse_test"] for row in section.outcome.rows
+    ]
+
+
+def test_bundled_data_are_announced(bundled_only, tmp_path):
+    experiment = small(datasets=("communities_crime", "law_school"), claims=(), figure=None)
+    publication = publish(run(experiment, tmp_path / "cache"), tmp_path / "out", "x")
+    assert publication.substitutes[0].startswith("Communities & Crime: run on the bundled variant")
+    assert publication.substitutes[1].startswith("Law School: left out")
+    text = Page(publication.path.read_text()).text
+    assert "Not the paper's data." in text
+    assert all(line in text for line in publication.substitutes)
+
+
+def test_proofs_are_a_table(tmp_path):
+    entries = (Entry("linear", "Ours"),)
+    names = ("smd", "order", "quadratic", "linear", "bound", "bound_zero")
+    experiment = small(entries=entries, measure=proofs, metrics=names, figure=None, claims=())
+    (outcome,) = run(experiment, tmp_path, 1).outcomes()
+    header, rows = shown(outcome)
+    assert header[2:] == ["SMD", "order", "quadratic", "linear", "bound", "bound_zero"]
+    assert len(rows) == 1
