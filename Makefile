@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-fast lint format bench tables clean
+.PHONY: demo test test-fast lint format bench reproduce clean
 
 $(READY): pyproject.toml
 	python3 -m venv $(VENV)
@@ -34,8 +34,8 @@ bench: $(READY)  ## time and memory beside scikit-learn and the paper's formula 
 	$(BIN)/python -m benchmarks.bench_baselines
 	$(BIN)/python -m benchmarks.bench_losses
 
-tables: $(READY)  ## every method of the comparison on the paper's data (MEANPARITY_DATA), as CSV
-	$(BIN)/python -m benchmarks.tables
+reproduce: $(READY)  ## the paper's tables and figures (ARGS="--quick", ARGS="fig:tradeoff", ...)
+	$(BIN)/meanparity reproduce --out output/reproduction $(ARGS)
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -33,7 +33,8 @@ def test_the_examples_of_the_readme_run(capsys):
 
 
 @pytest.mark.parametrize(
-    "page", ["constraints.md", "add-a-constraint.md", "baselines.md", "losses.md"]
+    "page",
+    ["constraints.md", "add-a-constraint.md", "baselines.md", "losses.md", "reproduction.md"],
 )
 def test_the_examples_of_the_documents_run(page):
     examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
