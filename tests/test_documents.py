@@ -38,7 +38,7 @@ def test_the_examples_of_the_readme_run(capsys):
 )
 def test_the_examples_of_the_documents_run(page):
     examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
-    assert len(examples) > 1
+    assert examples
     names: dict = {"__name__": "__main__"}
     for example in examples:
         exec(compile(example, page, "exec", dont_inherit=True), names)
