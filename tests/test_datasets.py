@@ -30,6 +30,7 @@ def bundled(name):
 
 def test_exports():
     assert datasets.__all__ == [
+        "fetch_file",
         "fetch_law_school",
         "load_adult",
         "load_communities_crime",

@@ -9,7 +9,7 @@ from meanparity.experiments.show.tables import compare, printed_cells
 
 pytestmark = pytest.mark.data
 
-PRINTED = [experiment for experiment in CATALOGUE.values() if experiment.printed]
+PRINTED = [experiment for experiment in CATALOGUE.values() if experiment.is_printed]
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -60,7 +63,10 @@ def test_a_run_without_data_or_network_says_so_and_writes_the_page(page):
     assert names == {*files, "index.html", "cache"}
     text = (folder / "index.html").read_text()
     assert "not run" in text
-    assert "(bundled data)" in text
+    assert "other data" in text
+    assert errors.count("communities.csv is neither") == 1
+    assert "2 of 10 trials" in errors
+    assert "printed numbers" in errors
 
 
 def test_the_same_again_computes_nothing(page, offline):
@@ -69,8 +75,16 @@ def test_the_same_again_computes_nothing(page, offline):
     status, _, errors = call(*QUICK, "--out", folder, env=offline)
     assert status == 0
     assert "24 of 24 results are there from an earlier run" in " ".join(errors.split())
-    assert "left" not in errors.replace("left out", "")
+    assert " % after " not in errors
     assert (folder / "index.html").read_text() == before
+
+
+def test_a_part_keeps_what_is_complete_on_the_page(page, offline):
+    folder, _ = page
+    status, _, errors = call("reproduce", "tab:without-s", "--quick", "--out", folder, env=offline)
+    assert status == 0, errors
+    text = (folder / "index.html").read_text()
+    assert all(f'id="{name}"' in text for name in ("tab-linear", "fig-dp", "tab-without-s"))
 
 
 def test_a_wrong_name_is_one_line_that_helps(tmp_path):
@@ -84,9 +98,10 @@ def test_a_wrong_name_is_one_line_that_helps(tmp_path):
 
 
 def test_debug_shows_where(tmp_path):
-    status, _, errors = call("--debug", "reproduce", "nothing")
-    assert status == 1
-    assert "Traceback" in errors
+    for arguments in (("--debug", "reproduce", "nothing"), ("reproduce", "nothing", "--debug")):
+        status, _, errors = call(*arguments)
+        assert status == 1
+        assert "Traceback" in errors
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
@@ -95,6 +110,69 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     assert (status, output) == (1, "")
     assert errors.startswith("meanparity: ")
     assert errors.count("\n") == 1
+    status, _, errors = call("reproduce", "tab:linear", "--out", tmp_path / "file")
+    assert status == 1
+    assert "is a file. Pass a folder" in errors
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path, offline):
+    code = "from meanparity.cli import main; main()"
+    running = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            code,
+            "reproduce",
+            "fig:linear",
+            "--out",
+            str(tmp_path),
+            "--jobs",
+            "2",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=offline,
+    )
+    give_up = time.monotonic() + 60
+    while not list(tmp_path.rglob("trial-*.json")) and time.monotonic() < give_up:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    output, errors = running.communicate(timeout=60)
+    assert (running.returncode, output) == (130, "")
+    assert "the same command goes on from here" in " ".join(errors.split())
+    assert "Traceback" not in errors
+    assert not (tmp_path / "index.html").exists()
+
+
+def test_files_of_the_current_folder_are_not_imported(tmp_path, offline):
+    (tmp_path / "random.py").write_text("raise RuntimeError('not me')")
+    script = Path(sys.executable).with_name("meanparity")
+    done = subprocess.run(
+        [script, "reproduce", "tab:linear", "--quick", "--jobs", "2"],
+        cwd=tmp_path,
+        env=offline,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "reproduction" / "index.html").exists()
+
+
+def test_a_terminal_without_greek_letters_is_served(offline):
+    env = {**offline, "PYTHONIOENCODING": "ascii"}
+    for arguments in (("reproduce", "--list"), ("reproduce", "--help")):
+        status, output, errors = call(*arguments, env=env)
+        assert status == 0, errors
+        assert "tab:linear" in output
+
+
+def test_advice_is_printed_as_it_is(tmp_path, offline):
+    status, _, errors = call(*QUICK, "--out", tmp_path, blocked="pooch", env=offline)
+    assert status == 0
+    assert "pip install 'meanparity[datasets]'" in errors
 
 
 def test_a_changed_data_file_is_one_line(tmp_path):

@@ -7,22 +7,25 @@ import pandas as pd
 import pytest
 
 from meanparity.experiments import CATALOGUE
-from meanparity.experiments.claims import groups, proofs, shared, tables, tradeoff
+from meanparity.experiments.claims import demographic, methods, proofs, shared, tables, tradeoff
 
 PARTS = ("train", "test")
+POOL = [f"{s}: parity on {w}" for s in ("linear", "kernel") for w in ("train", "train and test")]
 
 
-def frame(methods, dataset="adult", trials=2):
+def frame(by_method, dataset="adult", trials=2):
     """Rows with the same numbers in every trial; what is not given is small and in order."""
     rows = []
-    for method, numbers in methods.items():
+    for method, numbers in by_method.items():
         row = {"sd": 1.0, "seconds": 1.0}
         for part in PARTS:
             row |= {f"mse_{part}": 1.0, f"smd_{part}": 0.2, f"dpd_{part}": 0.3, f"cov_{part}": 0.1}
         for name, value in numbers.items():
             names = [f"{name}_{p}" for p in PARTS] if f"{name}_train" in row else [name]
             row |= dict.fromkeys(names, value)
-        rows += [{"dataset": dataset, "method": method, "trial": t, **row} for t in range(trials)]
+        ours = method in ("Ours", "with S", "without S", *POOL)
+        key = {"dataset": dataset, "method": method, "estimator": "Ours" if ours else method}
+        rows += [{**key, "trial": t, **row} for t in range(trials)]
     return pd.DataFrame(rows)
 
 
@@ -31,7 +34,8 @@ def curve(method, free=2.0, fair=3.0, excess=0.0, gap=0.5, dataset="communities_
     u = np.linspace(0, 1, 6)
     mse = (free + (1 - u) ** 2 * (fair - free)) * np.where((u > 0) & (u < 1), 1 + excess, 1.0)
     numbers = {f"mse_{p}": mse for p in PARTS} | {f"smd_{p}": gap * u for p in PARTS}
-    keys = {"dataset": dataset, "method": method, "trial": 0, "position": u}
+    keys = {"dataset": dataset, "method": method, "estimator": method, "trial": 0, "position": u}
+    keys["sd"] = 1.0
     return pd.DataFrame({**keys, **numbers, "seconds": 1.0 if method == "Ours" else 9.0})
 
 
@@ -58,12 +62,19 @@ def people(apart):
     rng = np.random.default_rng(0)
     group = np.repeat([0.0, 1.0], 50)
     noise = rng.normal(size=100)
-    rows = {"group": group, "response": noise + group, "prediction": noise + apart * group}
-    parts = [pd.DataFrame({"dataset": "adult", "part": part, **rows}) for part in PARTS]
-    return pd.concat(parts, ignore_index=True)
+    frames = []
+    for method, size in (("OLS", 1.0), ("Ours", apart)):
+        rows = {"group": group, "response": noise + group, "prediction": noise + size * group}
+        key = {"dataset": "adult", "method": method, "estimator": method}
+        frames += [pd.DataFrame({**key, "part": part, **rows}) for part in PARTS]
+    return pd.concat(frames, ignore_index=True)
 
 
-POOL = [f"{s}: parity on {w}" for s in ("linear", "kernel") for w in ("train", "train and test")]
+def even_people():
+    rows = people(0.0)
+    rows = rows[rows.method == "Ours"]
+    means = rows.groupby(["part", "group"]).prediction.transform("mean")
+    return rows.assign(prediction=rows.prediction - means)
 
 
 def pool(gap=1e-15, mse=1.01):
@@ -76,19 +87,19 @@ CASES = [
     (shared.exact_covariance, frame({"Ours": {"cov": 1e-12}}), frame({"Ours": {"cov": 1e-9}})),
     (shared.order, frame({"OLS": {}}), frame({"OLS": {"smd": 0.31}})),
     (
-        groups.below_penalties,
+        methods.below_penalties,
         frame({**penalties(), "Ours": {"smd": 0.2}}),
         frame({**penalties(**{"FKR-3": 0.1}), "Ours": {"smd": 0.2}}),
     ),
     (
-        groups.close_to_nrfc,
+        methods.close_to_nrfc,
         frame({"NRFC": {"mse": 1.0}, "Ours": {"mse": 1.0}}),
         frame({"NRFC": {"mse": 1.0}, "Ours": {"mse": 1.1}}),
     ),
     (
-        groups.below_nrfc,
+        methods.below_nrfc,
         frame({"NRFC": {"smd": 1e-15}, "Ours": {"mse": 0.9}}),
-        frame({"NRFC": {"smd": 0.1}, "Ours": {"mse": 0.9}}),
+        frame({"NRFC": {"smd": 1e-15}, "Ours": {"mse": 1.1}}),
     ),
     (tradeoff.climbs, tradeoff_frame(), tradeoff_frame(FPR={"excess": -0.4})),
     (tradeoff.coincide, tradeoff_frame(), tradeoff_frame(FKR={"excess": 0.01})),
@@ -105,37 +116,37 @@ CASES = [
     ),
     (tradeoff.cheap, tradeoff_frame(), tradeoff_frame().assign(seconds=1.0)),
     (
-        groups.grows,
+        methods.smallest_gap,
         frame({"OLS": {}, "Ours": {"smd": 0.1}}, "communities_crime_4"),
         frame({"OLS": {}, "Ours": {"smd": 0.3}}, "communities_crime_4"),
     ),
     (
-        groups.same_as_nrfc,
-        frame({"NRFC": {}, "Ours": {}}),
-        frame({"NRFC": {}, "Ours": {"mse": 1.02}}),
+        methods.same_as_nrfc,
+        frame({"NRFC": {}, "Ours": {}}).assign(cov_train=1e-15),
+        frame({"NRFC": {}, "Ours": {"mse": 1.02}}).assign(cov_train=1e-15),
     ),
     (
-        tables.both_help,
+        demographic.both_help,
         frame({"OLS": {}, "RBA": {"smd": 0.1}, "Ours": {"dpd": 0.2}}),
         frame({"OLS": {}, "RBA": {"smd": 0.1}, "Ours": {"dpd": 0.4}}),
     ),
     (
-        tables.dp_costs_more,
+        demographic.dp_costs_more,
         frame({"RBA": {"mse": 1.1}, "Ours": {}}),
         frame({"RBA": {"mse": 0.9}, "Ours": {}}),
     ),
     (
-        tables.worse_on_test,
+        demographic.worse_on_test,
         frame({"RBA": {}, "Ours": {}}).assign(mse_train=0.5, smd_train=0.1, dpd_train=0.1),
         frame({"RBA": {}, "Ours": {}}).assign(mse_train=0.5, smd_train=0.1, dpd_train=0.9),
     ),
     (
-        tables.sometimes_fairer,
+        demographic.sometimes_fairer,
         frame({"RBA": {"smd": 0.1}, "Ours": {}}),
         frame({"RBA": {"smd": 0.3}, "Ours": {}}),
     ),
     (
-        tables.faster_than_rba,
+        demographic.faster_than_rba,
         frame({"RBA": {"seconds": 150.0}, "Ours": {}}),
         frame({"RBA": {"seconds": 5.0}, "Ours": {}}),
     ),
@@ -161,18 +172,21 @@ CASES = [
     ),
     (proofs.parity_at_every_step, steps(), steps(worst=1e-9)),
     (proofs.same_rate, steps(), steps(fair_rate=0.3)),
-    (proofs.more_alike, people(0.1), people(1.5)),
-    (proofs.exact_on_pool, pool(), pool(gap=1e-8)),
-    (proofs.pool_costs, pool(), pool(mse=1.2)),
+    (demographic.more_alike, people(0.1), people(1.5)),
+    (demographic.exact_means, even_people(), people(0.1)),
+    (tradeoff.exact_at_zero, tradeoff_frame(), tradeoff_frame().assign(smd_train=1e-8)),
+    (methods.exact_on_pool, pool(), pool(gap=1e-8)),
+    (methods.pool_costs, pool(), pool(mse=1.2)),
 ]
 LAW = {"dataset": "law_school"}
-CASES.append(
-    (
-        tradeoff.stable,
-        pd.concat([curve("Ours", **LAW), curve("FKR", fair=9.0, **LAW)], ignore_index=True),
-        pd.concat([curve("Ours", **LAW), curve("FKR", **LAW)], ignore_index=True),
-    )
-)
+
+
+def law(**changes):
+    lines = [curve("Ours", **LAW), curve("FKR", **LAW), curve("NRFC", **{**LAW, **changes})]
+    return pd.concat(lines, ignore_index=True)
+
+
+CASES.append((tradeoff.unstable_at_the_ends, law(fair=9.0), law()))
 
 
 @pytest.mark.parametrize(
@@ -182,7 +196,7 @@ def test_a_claim_holds_and_fails(claim, good, bad):
     assert claim(good).held is True
     assert claim(bad).held is False
     for verdict in (claim(good), claim(bad)):
-        assert verdict.says.endswith(".")
+        assert verdict.says.endswith((".", ".)"))
         assert "nan" not in verdict.says
 
 
@@ -211,5 +225,35 @@ def test_every_claim_of_the_catalogue_is_among_these():
     assert asked <= tested | others
 
 
-def test_a_number_that_is_missing_speaks():
-    assert tradeoff.stable(tradeoff_frame()).says == "Law School was not run."
+def test_what_was_not_run_neither_holds_nor_fails():
+    verdict = tradeoff.unstable_at_the_ends(tradeoff_frame())
+    assert (verdict.held, verdict.says) == (None, "Law School was not run.")
+    nothing = tradeoff_frame()[:0]
+    assert tradeoff.nrfc_above(nothing).held is None
+    assert tradeoff.coincide(nothing).held is None
+
+
+def test_without_parity_of_nrfc_there_is_nothing_to_compare():
+    verdict = methods.below_nrfc(frame({"NRFC": {"smd": 0.1}, "Ours": {"mse": 0.9}}))
+    assert verdict.held is None
+    assert "does not reach parity (train SMD 0.1000)" in verdict.says
+
+
+def test_where_no_other_method_reaches_zero_nothing_is_compared():
+    rows = tradeoff_frame()
+    far = rows[(rows.method == "Ours") | (rows.smd_train > 0.2)]
+    verdict = tradeoff.same_at_zero(far)
+    assert verdict.held is None
+    assert "FKR ends at SMD 0.300" in verdict.says
+
+
+def test_a_folded_test_curve_is_no_gain():
+    """The test gap need not grow along the dial; the same function has the same error."""
+    rows = tradeoff_frame()
+    rows["smd_test"] = (rows.position - 0.3).abs()
+    assert tradeoff.smaller_on_test(rows).held is False
+
+
+def test_one_trial_has_no_spread():
+    rows = frame({"Constant": {"mse": 1.1}, "Ours": {}}, trials=1)
+    assert tables.below_constant(rows).held is True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from meanparity.datasets._fetched import SHA256
 from meanparity.experiments.problems import DATA, Table, Trial
 
 
@@ -20,7 +21,6 @@ from meanparity.experiments.problems import DATA, Table, Trial
     ],
 )
 def test_the_papers_tables(name, shape, members):
-    assert DATA[name].find() == ("paper", "")
     table = DATA[name].table("paper")
     assert table.X.shape == shape
     assert len(np.unique(table.s)) == 2
@@ -30,26 +30,14 @@ def test_the_papers_tables(name, shape, members):
 
 @pytest.mark.parametrize(("name", "n"), [("adult", 2000), ("communities_crime", 1993)])
 def test_bundled_variants_stand_in(name, n, bundled_only):
-    source, reason = DATA[name].find()
-    assert source == "bundled"
-    assert "MEANPARITY_DATA" in reason
-    table = DATA[name].table(source)
+    table = DATA[name].table("bundled")
     assert len(table.X) == len(table.y) == n
     assert np.isfinite(table.X).all()
     assert set(np.unique(table.s)) == {0.0, 1.0}
 
 
-def test_law_school_has_no_bundled_variant(bundled_only):
-    source, reason = DATA["law_school"].find()
-    assert source == ""
-    assert "lawschool.csv" in reason
-
-
-def test_another_file_under_the_same_name_is_an_error_and_not_replaced(monkeypatch, tmp_path):
-    (tmp_path / "lawschool.csv").write_text("race,cluster\n7,1\n")
-    monkeypatch.setenv("MEANPARITY_DATA", str(tmp_path))
-    with pytest.raises(ValueError, match=r"lawschool.csv has sha256 .*, expected 417f7e"):
-        DATA["law_school"].find()
+def test_every_file_is_known():
+    assert {data.file for data in DATA.values()} == {"", *SHA256}
 
 
 @pytest.mark.parametrize("r", [1, 2, 3, 4])

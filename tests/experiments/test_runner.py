@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,12 +14,13 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from meanparity.experiments import store as store_module
 from meanparity.experiments.declaration import Entry
 from meanparity.experiments.runner import Plan, Sources
-from meanparity.experiments.store import Result, Store, write_atomically
+from meanparity.experiments.store import Result, Store, stamp, write_atomically
 from tests.experiments.conftest import small
 
 
@@ -30,6 +32,13 @@ def warned(entry, trial):
     warnings.warn("careful", UserWarning, stacklevel=1)
     warnings.warn("careful", UserWarning, stacklevel=1)
     return [{"value": 1.0}]
+
+
+RETURNED = 0.0
+
+
+def returned(entry, trial):
+    return [{"value": RETURNED}]
 
 
 def broken(entry, trial):
@@ -58,7 +67,10 @@ def test_processes_give_the_same_numbers(experiment, tmp_path):
         plan.run(jobs=jobs)
         (outcome,) = plan.outcomes()
         numbers.append(outcome.frame.drop(columns="seconds"))
-    first, second = (frame.set_index(["dataset", "method", "trial"]) for frame in numbers)
+    first, second = (
+        frame.drop(columns="estimator").set_index(["dataset", "method", "trial"])
+        for frame in numbers
+    )
     assert (first - second).abs().max().max() < 1e-10
 
 
@@ -68,19 +80,43 @@ def test_fewer_trials_are_a_part_of_all(experiment, tmp_path):
     assert len(Plan.make([experiment], tmp_path, trials=99).tasks()) == 6
 
 
-def test_numbers_before_the_run_are_refused(experiment, tmp_path):
-    with pytest.raises(RuntimeError, match="fig:small, synthetic, OLS, trial 0 was not run"):
-        list(Plan.make([experiment], tmp_path).outcomes())
+def test_what_is_not_complete_has_no_outcome(experiment, tmp_path):
+    plan = Plan.make([experiment, small(name="fig:other")], tmp_path)
+    assert list(plan.outcomes()) == []
+    Plan.make([experiment], tmp_path).run(jobs=1)
+    assert [outcome.experiment.name for outcome in plan.outcomes()] == ["fig:small"]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_an_error_says_where_and_keeps_the_rest(tmp_path, jobs):
+def test_a_failure_says_where_and_the_rest_is_run(tmp_path, jobs):
     good = small(name="good", measure=counted)
-    bad = small(name="bad", measure=broken, cost=0.01)
+    bad = small(name="bad", measure=broken, cost=1.0)
     plan = Plan.make([good, bad], tmp_path)
-    with pytest.raises(RuntimeError, match=r"bad, synthetic, \w+, trial \d: ZeroDivisionError: no"):
-        plan.run(jobs=jobs)
-    assert Plan.make([good], tmp_path).missing() == []
+    seen = []
+    failures = plan.run(jobs=jobs, progress=seen.append)
+    assert len(seen) == 12
+    assert len(failures) == 6
+    assert all(
+        re.match(r"bad, synthetic, \w+, trial \d: ZeroDivisionError: no", f) for f in failures
+    )
+    assert [outcome.experiment.name for outcome in plan.outcomes()] == ["good"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), np.float64("nan")])
+def test_numbers_that_are_none_are_a_failure(value, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "RETURNED", value)
+    plan = Plan.make([small(measure=returned)], tmp_path)
+    failures = plan.run(jobs=1)
+    assert len(failures) == 6
+    assert "ValueError: value is" in failures[0]
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "RETURNED", np.float32(0.5))
+    plan = Plan.make([small(measure=returned)], tmp_path)
+    assert plan.run(jobs=1) == []
+    (outcome,) = plan.outcomes()
+    assert outcome.rows[0]["value"] == 0.5
 
 
 def test_warnings_are_kept_once_a_trial(tmp_path):
@@ -94,7 +130,7 @@ def test_what_there_is_no_table_of_is_left_out(bundled_only, tmp_path):
     experiment = small(datasets=("law_school", "synthetic"), measure=counted)
     plan = Plan.make([experiment], tmp_path)
     assert plan.sources.found == {"law_school": "", "synthetic": "paper"}
-    assert "lawschool.csv" in plan.sources.reasons["law_school"]
+    assert "cannot be reached" in plan.sources.missing["lawschool.csv"]
     assert {task.dataset for task in plan.tasks()} == {"synthetic"}
 
 
@@ -112,13 +148,13 @@ RESULT = Result([{"value": 0.1 + 0.2}], ["careful"], 1.5)
 def test_a_result_comes_back_bit_by_bit(task, tmp_path):
     store = Store(tmp_path)
     assert store.read(task, "paper") is None
-    store.write(task, "paper", RESULT)
+    store.write(task, stamp(task, "paper"), RESULT)
     assert store.read(task, "paper") == RESULT
 
 
 def test_a_result_of_other_data_parameters_trials_or_measures_does_not_count(task, tmp_path):
     store = Store(tmp_path)
-    store.write(task, "paper", RESULT)
+    store.write(task, stamp(task, "paper"), RESULT)
     assert store.read(task, "bundled") is None
     other = replace(task, entry=Entry("OLS", "OLS", parameters={"fit_intercept": False}))
     assert store.read(other, "paper") is None
@@ -128,7 +164,7 @@ def test_a_result_of_other_data_parameters_trials_or_measures_does_not_count(tas
 
 def test_a_result_of_other_code_does_not_count(task, tmp_path, monkeypatch):
     store = Store(tmp_path)
-    store.write(task, "paper", RESULT)
+    store.write(task, stamp(task, "paper"), RESULT)
     monkeypatch.setattr(store_module, "_code", lambda: "another version")
     assert store.read(task, "paper") is None
 
@@ -136,14 +172,14 @@ def test_a_result_of_other_code_does_not_count(task, tmp_path, monkeypatch):
 @pytest.mark.parametrize("content", ["", '{"stamp": ', "[]", '{"rows": []}', "\x00", "null"])
 def test_a_torn_file_is_run_again(task, tmp_path, content):
     store = Store(tmp_path)
-    store.write(task, "paper", RESULT)
+    store.write(task, stamp(task, "paper"), RESULT)
     (path,) = tmp_path.rglob("*.json")
     path.write_text(content)
     assert store.read(task, "paper") is None
 
 
 def test_the_folder_can_be_read_by_people(task, tmp_path):
-    Store(tmp_path).write(task, "paper", RESULT)
+    Store(tmp_path).write(task, "x", RESULT)
     (path,) = tmp_path.rglob("*.json")
     assert path.relative_to(tmp_path) == Path("fig-small/synthetic/OLS/trial-0.json")
     assert json.loads(path.read_text())["rows"] == [{"value": 0.1 + 0.2}]
@@ -152,7 +188,7 @@ def test_the_folder_can_be_read_by_people(task, tmp_path):
 def test_names_of_methods_cannot_leave_the_folder(experiment, tmp_path):
     entry = Entry("../../../etc, with S", "OLS")
     task = next(replace(experiment, entries=(entry,)).tasks(frozenset(["synthetic"]), 1))
-    Store(tmp_path / "in").write(task, "paper", RESULT)
+    Store(tmp_path / "in").write(task, "x", RESULT)
     (path,) = tmp_path.rglob("*.json")
     assert (tmp_path / "in") in path.parents
 
@@ -224,6 +260,60 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path, jobs, how):
     assert len(list(done.rglob("trial-*.json"))) == 20
 
 
-def test_sources_are_looked_up_once_a_name(bundled_only):
-    found = Sources.look([small(datasets=("synthetic",)), small(name="b")])
-    assert found.available == {"synthetic"}
+def test_a_file_is_looked_for_once(monkeypatch):
+    asked = []
+    monkeypatch.setattr("meanparity.experiments.runner.fetch_file", asked.append)
+    names = tuple(f"communities_crime_{k}" for k in (2, 4, 8, 16))
+    found = Sources.look([small(datasets=("synthetic", *names)), small(name="b", datasets=names)])
+    assert asked == ["communities.csv"]
+    assert found.available == {"synthetic", *names}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"datasets": ("adlut",)}, "no data set 'adlut'. There are: synthetic"),
+        ({"entries": (Entry("a", "OSL"),)}, "no method 'OSL'. There are: Constant"),
+        ({"entries": (Entry("a", "OLS"),) * 2}, "'a' is no name or not unlike another's"),
+        ({"entries": (Entry("a b", "OLS"), Entry("a-b", "OLS"))}, "'a b' is no name or not unlike"),
+        ({"entries": (Entry("..", "OLS"),)}, "'..' is no name"),
+        ({"entries": (Entry("a", "OLS", positions=(0.0,)),)}, "OLS has no dial"),
+        ({"entries": ()}, "pass a name, data sets, entries, and 1 trial or more"),
+        ({"trials": 0}, "1 trial or more"),
+    ],
+)
+def test_a_declaration_that_cannot_be_run_is_refused(change, message):
+    with pytest.raises(ValueError, match=f"fig:small.*{re.escape(message)}"):
+        small(**change)
+
+
+def test_names_that_share_a_file_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="share names: fig-a, fig-a"):
+        Plan.make([small(name="fig:a"), small(name="fig a")], tmp_path)
+    with pytest.raises(ValueError, match=r"trials=0. Pass 1 or more"):
+        Plan.make([small()], tmp_path, trials=0)
+    assert small(name="../../x").stem == "x"
+    with pytest.raises(ValueError, match=r"features='without'. Pass 'all' or 'without S'"):
+        Entry("a", "OLS", features="without")
+
+
+def test_a_changed_measure_is_run_again(tmp_path, monkeypatch):
+    plan = Plan.make([small(measure=counted)], tmp_path)
+    plan.run(jobs=1)
+    assert plan.missing() == []
+    monkeypatch.setattr(store_module, "_source", lambda measure: "another body")
+    assert len(plan.missing()) == 6
+
+
+def test_long_arrays_of_parameters_count_as_a_whole(task, tmp_path):
+    store = Store(tmp_path)
+    one, other = np.zeros(5000), np.zeros(5000)
+    other[2500] = 1.0  # where a printed array has dots
+    first = replace(task, entry=Entry("OLS", "OLS", parameters={"x": one}))
+    store.write(first, stamp(first, "paper"), RESULT)
+    assert (
+        store.read(replace(task, entry=Entry("OLS", "OLS", parameters={"x": other})), "paper")
+        is None
+    )
+    again = replace(task, entry=Entry("OLS", "OLS", parameters={"x": one.copy()}))
+    assert store.read(again, "paper") == RESULT

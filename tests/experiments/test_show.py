@@ -8,6 +8,7 @@ import itertools
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import matplotlib
 import matplotlib.image
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -16,7 +17,8 @@ from meanparity.experiments.declaration import Claim, Entry, Verdict
 from meanparity.experiments.measures import descent, predictions, proofs, sweep
 from meanparity.experiments.runner import Outcome, Plan, Sources
 from meanparity.experiments.show import publish
-from meanparity.experiments.show.figures import draw, save
+from meanparity.experiments.show.figures import draw, make
+from meanparity.experiments.show.page import _alike
 from meanparity.experiments.show.tables import Cell, Compared, compare, printed_cells, shown
 from meanparity.losses import SmoothL1
 from tests.experiments.conftest import small
@@ -60,7 +62,7 @@ def outcome(request, tmp_path_factory):
 
 
 def test_a_figure_is_two_files_that_are_the_same_again(outcome):
-    first, second = save(draw(outcome)), save(draw(outcome))
+    first, second = draw(outcome), draw(outcome)
     assert list(first) == ["png", "svg"]
     assert first == second
     pixels = matplotlib.image.imread(io.BytesIO(first["png"]), format="png")
@@ -69,12 +71,18 @@ def test_a_figure_is_two_files_that_are_the_same_again(outcome):
     assert first["svg"].startswith(b"<?xml")
 
 
+def test_a_figure_does_not_depend_on_the_users_settings(outcome):
+    before = draw(outcome)
+    with matplotlib.rc_context({"font.size": 30, "savefig.bbox": "tight"}):
+        assert draw(outcome) == before
+
+
 def test_a_figure_names_its_axes_and_lines(outcome):
-    figure = draw(outcome)
+    figure = make(outcome)
     figure.draw_without_rendering()
     axes = figure.axes
     assert axes[0].get_title().strip() == "Synthetic"
-    assert all(row[0].get_ylabel() for row in [axes])
+    assert all(ax.get_ylabel() for ax in axes)  # one column: every axis is the first of its row
     if outcome.experiment.figure == "distributions":
         legend = axes[0].get_legend()
     else:
@@ -90,11 +98,14 @@ def test_a_figure_names_its_axes_and_lines(outcome):
 
 
 def test_texts_of_a_figure_do_not_overlap(outcome):
-    figure = draw(outcome)
+    figure = make(outcome)
     figure.draw_without_rendering()
     renderer = FigureCanvasAgg(figure).get_renderer()
     for ax in figure.axes:
-        labels = [t for t in ax.get_xticklabels() if t.get_text() and t.get_rotation() == 0]
+        labels = [t for t in ax.get_xticklabels() if t.get_text()]
+        if any(t.get_rotation() for t in labels):  # names below each other's ends
+            assert all(t.get_window_extent(renderer).x1 <= figure.bbox.x1 for t in labels)
+            continue
         inside = [t.get_window_extent(renderer) for t in labels]
         low, high = ax.get_window_extent().intervalx
         inside = [box for box in inside if low - 1 <= (box.x0 + box.x1) / 2 <= high + 1]
@@ -131,17 +142,17 @@ def outcome_of(value):
         for m in ("Constant", "Ours")
         for t in range(2)
     ]
-    return Outcome(small(printed="tab::clinear"), rows, {}, 1.0)
+    return Outcome(small(paper="Table 1 (tab::clinear)", is_printed=True), rows, {}, 1.0)
 
 
 def test_cells_are_within_outside_or_not_run():
-    sources = Sources({"adult": "bundled", "synthetic": "paper", "law_school": ""}, {})
+    sources = Sources({"adult": "paper", "synthetic": "bundled", "law_school": ""}, {})
     compared = compare(outcome_of(0.1175), sources)
     assert len(compared) == 16
     status = {(c.cell.dataset, c.cell.method, c.cell.part): (c.status, c.source) for c in compared}
-    assert status["adult", "Ours", "train"] == ("within", "bundled")
-    assert status["adult", "Ours", "test"] == ("outside", "bundled")
-    assert status["synthetic", "Ours", "train"] == ("outside", "paper")
+    assert status["adult", "Ours", "train"] == ("within", "paper")
+    assert status["adult", "Ours", "test"] == ("outside", "paper")
+    assert status["synthetic", "Ours", "train"] == ("other data", "bundled")
     assert status["law_school", "Ours", "train"] == ("not run", "")
 
 
@@ -198,6 +209,7 @@ def nasty(tmp_path):
     claims = (
         Claim(f"Held {NASTY}", lambda rows: Verdict(True, NASTY), "proved"),
         Claim("Fails", lambda rows: Verdict(False, "Because.")),
+        Claim("Unasked", lambda rows: Verdict(None, "No rows.")),
     )
     experiment = small(
         title=NASTY, note=NASTY, claims=claims, entries=(Entry(NASTY, "OLS"),), figure=None
@@ -216,10 +228,13 @@ def test_everything_is_text_on_the_page(nasty):
 def test_the_page_says_what_held_and_what_did_not(nasty):
     text = Page(nasty.path.read_text()).text
     assert "What the paper proves: 1 of 1 statements hold." in text
-    assert "What the paper reports: 0 of 1 statements hold. These do not: Fails" in text
+    assert "0 of 2 statements hold, 1 could not be asked. These do not: Fails Linear" not in text
+    assert "0 of 2 statements hold, 1 could not be asked. These do not: Fails" in text
+    assert "– cannot be asked The paper reports: Unasked No rows." in text
     assert "✗ did not hold" in text
     assert "Because." in text
-    assert "2 trials each" in text
+    assert "2 of 10 trials." in text
+    assert nasty.statements("observed") == {"Fails": False, "Unasked": None}
 
 
 def test_every_link_of_the_page_leads_somewhere(nasty):
@@ -240,7 +255,7 @@ def test_the_page_needs_no_network(nasty):
 def test_files_of_numbers(experiment, tmp_path):
     publication = publish(run(experiment, tmp_path / "cache"), tmp_path / "out", "x")
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names == ["cells.csv", "fig-small.csv", "fig-small.png", "fig-small.svg", "index.html"]
+    assert names == ["fig-small.csv", "fig-small.png", "fig-small.svg", "index.html"]
     text = (tmp_path / "out" / "fig-small.csv").read_text()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 4
@@ -266,5 +281,42 @@ def test_proofs_are_a_table(tmp_path):
     experiment = small(entries=entries, measure=proofs, metrics=names, figure=None, claims=())
     (outcome,) = run(experiment, tmp_path, 1).outcomes()
     header, rows = shown(outcome)
-    assert header[2:] == ["SMD", "order", "quadratic", "linear", "bound", "bound_zero"]
+    assert header[2] == "SMD"
+    assert header[-1] == "loss / E(Y²)"
     assert len(rows) == 1
+
+
+def test_a_statement_that_fails_once_fails(tmp_path):
+    def held_in(answer):
+        return (Claim("Same", lambda rows: Verdict(answer, ".")),)
+
+    both = [small(name=f"fig:{a}", claims=held_in(a), figure=None) for a in (True, None, False)]
+    for experiments, held in ((both, False), (both[:2], True), (both[1:2], None)):
+        plan = Plan.make(experiments, tmp_path / "cache", 1)
+        plan.run(jobs=1)
+        assert publish(plan, tmp_path, "x").statements("observed") == {"Same": held}
+
+
+def test_a_claim_that_breaks_says_which(tmp_path):
+    broken = Claim("Breaks", lambda rows: 1 / 0)
+    plan = run(small(claims=(broken,)), tmp_path / "cache", 1)
+    with pytest.raises(RuntimeError, match="fig:small, claim 'Breaks': ZeroDivisionError"):
+        publish(plan, tmp_path / "out", "x")
+    assert not (tmp_path / "out").exists()
+
+
+def test_cells_are_in_a_file_of_their_own(tmp_path):
+    entries = tuple(Entry(n, n) for n in ("Constant", "Ours"))
+    table = small(
+        paper="Table 1 (tab::clinear)", is_printed=True, entries=entries, figure=None, claims=()
+    )
+    publish(run(table, tmp_path / "cache"), tmp_path / "out", "x")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / "cells.csv").read_text())))
+    assert len(rows) == 16
+    assert {row["status"] for row in rows} <= {"within", "outside", "not run"}
+    assert sum(row["status"] == "not run" for row in rows) == 12
+
+
+def test_warnings_that_differ_in_numbers_are_shown_once():
+    told = {"3 groups of fewer than 10 rows: a (2 rows)": 2, "4 groups of fewer than 10 rows: b": 5}
+    assert _alike({**told, "other": 1}) == [(next(iter(told)), 7), ("other", 1)]

@@ -17,4 +17,6 @@ def main() -> None:
             f"meanparity: the command line needs {missing}, which is not installed. "
             "Run: pip install 'meanparity[cli]'"
         )
+    except KeyboardInterrupt:
+        sys.exit(130)
     run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -32,18 +33,26 @@ def _options(
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error; anywhere.")
+    ] = False,
 ) -> None:
     pass
 
 
 def run() -> None:
     """Run the command line; an error is one line on stderr and status 1, unless --debug."""
+    debug = "--debug" in sys.argv
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without Greek letters shows a ?
+            stream.reconfigure(errors="replace")
     try:
-        app()
+        app(args=[argument for argument in sys.argv[1:] if argument != "--debug"])
     except (ValueError, OSError, ImportError, RuntimeError) as error:
-        if "--debug" in sys.argv:
+        if debug:
             raise
-        lines = " ".join(str(error).split())
-        print(f"meanparity: {lines}", file=sys.stderr)
+        print(f"meanparity: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(1)
+    except KeyboardInterrupt:
+        print("meanparity: stopped", file=sys.stderr)
+        sys.exit(130)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,10 +14,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from meanparity.experiments import CATALOGUE, Experiment, Plan
-from meanparity.experiments.declaration import Task
+from meanparity.experiments.declaration import TRIALS, Task
 
 _QUICK = 2
 _STOPPED = 130  # what shells say of a program that Ctrl-C ended
@@ -57,14 +58,16 @@ def reproduce(
     if show_list:
         _list(Console())
         return
-    _require("jinja2", "matplotlib", "pandas")
+    _require("jinja2", "joblib", "matplotlib", "pandas")
     experiments = choose(names or [])
-    out.mkdir(parents=True, exist_ok=True)
-    plan = Plan.make(experiments, out / "cache", _QUICK if quick else 10)
-    for name, reason in plan.sources.reasons.items():
-        console.print(f"[yellow]{name}[/]: {reason}", highlight=False)
+    _make_folder(out)
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # processes do not import files of this folder
+    plan = Plan.make(experiments, out / "cache", _QUICK if quick else TRIALS)
+    for reason in plan.sources.missing.values():
+        console.print(reason, style="yellow", markup=False, highlight=False, soft_wrap=True)
     try:
-        _run(plan, jobs, console)
+        failures = _run(plan, jobs, console)
+        _publish(plan, out, quick, console)
     except KeyboardInterrupt:
         left = len(plan.missing())
         console.print(
@@ -72,7 +75,9 @@ def reproduce(
             "from here."
         )
         raise typer.Exit(_STOPPED) from None
-    _publish(plan, out, names or [], quick, console)
+    if failures:
+        more = f" ({len(failures) - 1} more like it)" if len(failures) > 1 else ""
+        raise RuntimeError(f"{failures[0]}{more}. The page shows what is complete.")
 
 
 def choose(names: Sequence[str]) -> list[Experiment]:
@@ -94,18 +99,18 @@ def choose(names: Sequence[str]) -> list[Experiment]:
 
 
 def _list(console: Console) -> None:
-    table = Table("name", "what", "in the paper", box=None)
+    table = Table(Column("name", no_wrap=True), "what", "in the paper", box=None)
     for experiment in CATALOGUE.values():
         table.add_row(experiment.name, experiment.title, experiment.paper or "(ours)")
     console.print(table)
 
 
-def _run(plan: Plan, jobs: int | None, console: Console) -> None:
+def _run(plan: Plan, jobs: int | None, console: Console) -> list[str]:
     missing, total = plan.missing(), len(plan.tasks())
     if len(missing) < total:
         console.print(f"{total - len(missing)} of {total} results are there from an earlier run.")
     with _progress(missing, console) as advance:
-        plan.run(jobs, advance)
+        return plan.run(jobs, advance)
 
 
 @contextmanager
@@ -120,7 +125,7 @@ def _progress(missing: Sequence[Task], console: Console) -> Iterator[Callable[[T
         TextColumn("left:"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, disable=not console.is_interactive) as bar:
         whole, start, told = bar.add_task("starting", total=cost), time.monotonic(), 0
         done = 0.0
 
@@ -128,8 +133,8 @@ def _progress(missing: Sequence[Task], console: Console) -> Iterator[Callable[[T
             nonlocal done, told
             done += task.experiment.cost
             bar.update(whole, advance=task.experiment.cost, description=task.experiment.name)
-            tenths = int(10 * done / cost)
-            if not console.is_terminal and tenths > told:
+            tenths = int(10 * done / cost + 1e-9)
+            if not console.is_interactive and tenths > told:
                 told, spent = tenths, time.monotonic() - start
                 left = spent * (cost - done) / done
                 console.print(f"{10 * tenths} % after {spent:.0f} s, about {left:.0f} s left")
@@ -137,23 +142,37 @@ def _progress(missing: Sequence[Task], console: Console) -> Iterator[Callable[[T
         yield advance
 
 
-def _publish(plan: Plan, out: Path, names: Sequence[str], quick: bool, console: Console) -> None:
+def _publish(plan: Plan, out: Path, quick: bool, console: Console) -> None:
+    """The page, with everything that is complete in the folder, from earlier runs too."""
     from meanparity.experiments.show import publish
 
-    command = " ".join(["meanparity reproduce", *names, *(["--quick"] if quick else [])])
-    with console.status("Drawing and writing"):
-        publication = publish(plan, out, command)
-    if publication.cells:
-        within, all_cells = publication.cells_that_are("within"), len(publication.cells)
-        console.print(f"{within} of {all_cells} printed numbers lie within the paper's ±.")
+    console.print("Drawing and writing")
+    whole = Plan.make(list(CATALOGUE.values()), plan.store.folder, plan.trials)
+    command = " ".join(["meanparity reproduce", *(["--quick"] if quick else [])])
+    publication = publish(whole, out, command)
+    within, outside = (publication.cells_that_are(status) for status in ("within", "outside"))
+    few = f" ({plan.trials} of {TRIALS} trials)" if plan.trials < TRIALS else ""
+    if within + outside:
+        numbers = f"{within} of {within + outside} printed numbers lie within the paper's ±"
+        console.print(f"{numbers}{few}.", highlight=False)
     for kind, words in (("proved", "proves"), ("observed", "reports")):
-        verdicts = publication.claims(kind)
-        if verdicts:
-            held = sum(verdict.held for verdict in verdicts)
-            console.print(f"Of what the paper {words}, {held} of {len(verdicts)} statements hold.")
+        asked = publication.statements(kind).values()
+        if asked:
+            held = sum(answer is True for answer in asked)
+            statements = f"{held} of {len(asked)} statements hold{few}"
+            console.print(f"Of what the paper {words}, {statements}.", highlight=False)
     for line in publication.substitutes:
-        console.print(f"[yellow]{line}[/]", highlight=False)
+        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
     print(publication.path)
+
+
+def _make_folder(out: Path) -> None:
+    """The folder and its cache, or a word on why not, before anything is computed."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out {str(out)!r} is a file. Pass a folder, which may be new.")
+    (out / "cache").mkdir(parents=True, exist_ok=True)
+    if not os.access(out / "cache", os.W_OK):
+        raise ValueError(f"--out {str(out)!r} cannot be written to. Pass another folder.")
 
 
 def _require(*modules: str) -> None:

@@ -53,7 +53,7 @@ def load_adult(
     Returns
     -------
     Bunch or tuple
-        ``(data, target)`` if ``return_X_y``, else a Bunch with
+        ``(data, target)`` if ``return_X_y``, else a Bunch with (for the full variant)
 
         data : float64 array of shape (30162, 97) or DataFrame of shape (30162, 12)
             Sex and race are not among the features, so that using them is your decision. To use

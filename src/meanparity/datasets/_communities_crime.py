@@ -55,7 +55,7 @@ def load_communities_crime(
     Returns
     -------
     Bunch or tuple
-        ``(data, target)`` if ``return_X_y``, else a Bunch with
+        ``(data, target)`` if ``return_X_y``, else a Bunch with (for the full variant)
 
         data : float64 array or DataFrame of shape (1993, 95)
             Neither the four race columns nor the sensitive attribute are among the features; to

@@ -42,12 +42,12 @@ def fetch_file(name: str) -> Path:
     """
     folder = os.environ.get(VARIABLE)
     if folder:
-        if not Path(folder).is_dir():
+        if not Path(folder).expanduser().is_dir():
             raise ValueError(
                 f"{VARIABLE}={folder!r} is not a folder. Point it at the folder with {name}, or "
                 "unset it to have the file downloaded."
             )
-        local = Path(folder) / name
+        local = Path(folder).expanduser() / name
         if local.is_file():
             seen = hashlib.sha256(local.read_bytes()).hexdigest()
             if seen != SHA256[name]:
@@ -74,7 +74,7 @@ def _download(name: str) -> Path:
             f"{name} is not bundled, and downloading it needs pooch: run `pip install "
             f"'meanparity[datasets]'`, or put the file into a folder and set {VARIABLE} to it."
         ) from error
-    pooch.get_logger().setLevel("WARNING")
+    unreachable = import_module("requests").RequestException  # with which pooch downloads
     try:
         path = pooch.retrieve(
             ADDRESS + name,
@@ -83,7 +83,7 @@ def _download(name: str) -> Path:
             path=pooch.os_cache("meanparity"),
             downloader=pooch.HTTPDownloader(timeout=20),
         )
-    except OSError as error:  # requests' errors are among them
+    except unreachable as error:
         raise DataUnavailableError(
             f"{name} is neither in {VARIABLE} nor in the cache ({pooch.os_cache('meanparity')}), "
             f"and {ADDRESS + name} cannot be reached ({type(error).__name__}). Connect to the "

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from meanparity.experiments.problems import Trial
+from meanparity.baselines import METHODS
+from meanparity.experiments.problems import DATA, Trial
 
+TRIALS = 10  # the paper's
 Row = dict[str, Any]
 Measure = Callable[["Entry", Trial], list[Row]]
 FigureKind = Literal["boxes", "curves", "steps", "distributions"]
@@ -46,6 +49,10 @@ class Entry:
     pool: bool = False
     as_mean: bool = False
 
+    def __post_init__(self) -> None:
+        if self.features not in ("all", "without S"):
+            raise ValueError(f"features={self.features!r}. Pass 'all' or 'without S'.")
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -53,13 +60,13 @@ class Verdict:
 
     Parameters
     ----------
-    held : bool
-        Whether it held.
+    held : bool or None
+        Whether it held; None if there was nothing to ask.
     says : str
         The numbers, in words.
     """
 
-    held: bool
+    held: bool | None
     says: str
 
 
@@ -107,7 +114,7 @@ class Experiment:
     name : str
         What the command line calls it.
     paper : str
-        Where it is in the paper; empty if it is ours.
+        Where it is in the paper, by number and (label); empty if it is ours.
     title : str
         What it is about.
     datasets : tuple of str
@@ -122,8 +129,8 @@ class Experiment:
         How they are drawn.
     claims : tuple of Claim
         What is said about them.
-    printed : str
-        Name of the paper's table, whose printed cells are compared.
+    is_printed : bool
+        Whether the paper prints numbers of it, which are compared.
     trials : int
         How many splits.
     cost : float
@@ -141,15 +148,34 @@ class Experiment:
     metrics: tuple[str, ...]
     figure: FigureKind | None = None
     claims: tuple[Claim, ...] = ()
-    printed: str = ""
-    trials: int = 10
+    is_printed: bool = False
+    trials: int = TRIALS
     cost: float = 0.07
     note: str = ""
+
+    def __post_init__(self) -> None:
+        if not (slug(self.name) and self.datasets and self.entries and self.trials > 0):
+            raise ValueError(
+                f"{self.name!r}: pass a name, data sets, entries, and 1 trial or more."
+            )
+        for name in self.datasets:
+            if name not in DATA:
+                known = ", ".join(DATA)
+                raise ValueError(f"{self.name}: no data set {name!r}. There are: {known}.")
+        files = [slug(entry.name) for entry in self.entries]
+        for entry in self.entries:
+            if entry.method not in METHODS:
+                known = ", ".join(METHODS)
+                raise ValueError(f"{self.name}: no method {entry.method!r}. There are: {known}.")
+            if not slug(entry.name) or files.count(slug(entry.name)) > 1:
+                raise ValueError(f"{self.name}: {entry.name!r} is no name or not unlike another's.")
+            if entry.positions and METHODS[entry.method].dial is None:
+                raise ValueError(f"{self.name}: {entry.method} has no dial. Leave out positions.")
 
     @property
     def stem(self) -> str:
         """Its name in file names."""
-        return self.name.replace(":", "-")
+        return slug(self.name)
 
     def tasks(self, datasets: frozenset[str], trials: int) -> Iterator[Task]:
         """All that has to be run on the given problems, in at most so many trials."""
@@ -158,3 +184,14 @@ class Experiment:
                 for entry in self.entries:
                     for trial in range(min(trials, self.trials)):
                         yield Task(self, dataset, entry, trial)
+
+
+def slug(name: str) -> str:
+    """A name for a file: letters, digits, and what is harmless between them.
+
+    Examples
+    --------
+    >>> slug("fig:tradeoff"), slug("linear: parity on train"), slug("../..")
+    ('fig-tradeoff', 'linear-parity-on-train', '')
+    """
+    return re.sub(r"[^\w.+-]+", "-", name).strip(".-")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,10 @@ from meanparity._typing import FloatArray
 from meanparity.baselines import METHODS
 from meanparity.estimators import ParityKernelRegressor
 from meanparity.experiments.declaration import Entry, Row
-from meanparity.experiments.problems import Trial
+from meanparity.experiments.problems import PARTS, Trial
 from meanparity.metrics import covariance_norm, mean_parity_gap, wasserstein_gap
-from meanparity.path import PAPER_POSITIONS
+from meanparity.path import PAPER_POSITIONS, FittedFunction
 
-PARTS = ("train", "test")
 _SENSITIVE_KERNEL = {
     "linear": {"kernel": "linear"},
     "kernel": {"kernel": "rbf", "gamma": 0.1},
@@ -32,36 +32,28 @@ def scores(entry: Entry, trial: Trial) -> list[Row]:
 
 
 def sweep(entry: Entry, trial: Trial) -> list[Row]:
-    """The same at every position of the method's dial; the seconds are those of the whole sweep."""
+    """MSE and SMD at every position of the method's dial, and the seconds of all its fits."""
     trial = _prepared(entry, trial)
-    dial = METHODS[entry.method].dial
-    assert dial is not None
+    sd = float(trial.part("train")[1].std())
     start = time.perf_counter()
-    rows: list[Row] = []
     if entry.method == "Ours":  # one fit has all positions
         tradeoff = _fit(entry, trial).tradeoff_
-        curves = {}
+        functions = [partial(_evaluate, tradeoff.at(position)) for position in entry.positions]
+    else:
+        dial = str(METHODS[entry.method].dial)
+        models = [_fit(entry, trial, **{dial: position}) for position in entry.positions]
+        functions = [partial(_predict, entry, model) for model in models]
+    seconds = time.perf_counter() - start
+    rows: list[Row] = []
+    for position, function in zip(entry.positions, functions, strict=True):
+        row = {"position": position, "seconds": seconds, "sd": sd}
         for part in PARTS:
             X, y, s = trial.part(part)
-            curves[part] = tradeoff.curve(X, y, s, entry.positions)
-        seconds = time.perf_counter() - start
-        for i, position in enumerate(entry.positions):
-            row = {"position": position}
-            for part, curve in curves.items():
-                row |= {f"mse_{part}": float(curve.mse[i]), f"smd_{part}": float(curve.smd[i])}
-            rows.append(row)
-    else:
-        models = [_fit(entry, trial, **{dial: position}) for position in entry.positions]
-        seconds = time.perf_counter() - start
-        for position, model in zip(entry.positions, models, strict=True):
-            row = {"position": position}
-            for part in PARTS:
-                X, y, s = trial.part(part)
-                predicted = METHODS[entry.method].predict(model, X, sensitive_features=s)
-                row[f"mse_{part}"] = float(np.mean((y - predicted) ** 2))
-                row[f"smd_{part}"] = mean_parity_gap(None, predicted, sensitive_features=s)
-            rows.append(row)
-    return [{**row, "seconds": seconds} for row in rows]
+            predicted = function(X, s)
+            row[f"mse_{part}"] = float(np.mean((y - predicted) ** 2))
+            row[f"smd_{part}"] = mean_parity_gap(None, predicted, sensitive_features=s)
+        rows.append(row)
+    return rows
 
 
 def descent(entry: Entry, trial: Trial) -> list[Row]:
@@ -97,7 +89,7 @@ def predictions(entry: Entry, trial: Trial) -> list[Row]:
     rows: list[Row] = []
     for part in PARTS:
         X, y, s = trial.part(part)
-        predicted = METHODS[entry.method].predict(model, X, sensitive_features=s)
+        predicted = _predict(entry, model, X, s)
         people = zip(s.tolist(), y.tolist(), predicted.tolist(), strict=True)
         rows += [
             {"part": part, "group": group, "response": response, "prediction": prediction}
@@ -112,7 +104,8 @@ def proofs(entry: Entry, trial: Trial) -> list[Row]:
     * ``smd``: SMD of the fit under parity, in units of sd(y).
     * ``order``: the largest MPD − DPD along the dial (Proposition 1), which must not be positive.
     * ``quadratic``: the largest distance of the penalised loss ``L(g_u)``, from predictions, to
-      ``(1−u)² L(g_fair) + (1−(1−u)²) L(g*)`` in units of ``L(g*)`` (Proposition 4).
+      ``(1−u)² L(g_fair) + (1−(1−u)²) L(g*)`` in units of ``L(g*)`` (Proposition 4); zero only if
+      g* is optimal.
     * ``linear``: the largest distance of ``MPD(g_u)`` to ``u · MPD(g*)``, in units of sd(y).
     * ``bound``: ``L(g_fair)`` in units of its bound ``L(g*) + ⟨Σ̃ g*⊥, g*⊥⟩`` (Proposition 5),
       where g*⊥ is the part of g* orthogonal to the functions of equal means.
@@ -126,8 +119,8 @@ def proofs(entry: Entry, trial: Trial) -> list[Row]:
     for u in PAPER_POSITIONS:
         function = model.tradeoff_.at(u)
         values = function.predict(X)
-        # c·g(X) = cᵀKc is the squared norm; without a penalty it does not count
-        norm = float(function.coef[:, 0] @ values) if alpha else 0.0
+        coef = function.coef[:, 0]  # of columns, or of rows: c·g(X) = cᵀKc is the squared norm
+        norm = float(coef @ (coef if entry.setting == "linear" else values))
         losses.append((float(np.sum((y - values) ** 2)) + alpha * norm) / n)
         gaps.append(mean_parity_gap(None, values, sensitive_features=s))
         order = max(order, gaps[-1] - wasserstein_gap(None, values, sensitive_features=s))
@@ -137,7 +130,8 @@ def proofs(entry: Entry, trial: Trial) -> list[Row]:
     groups = np.unique(s.reshape(n, -1), axis=0, return_inverse=True)[1].ravel()
     members = groups[:, None] == np.arange(groups.max() + 1)
     C = members / members.sum(axis=0) - 1 / n
-    V = pairwise_kernels(X, metric=model.kernel, **({"gamma": model.gamma} if alpha else {})) @ C
+    kernel = {} if entry.setting == "linear" else {"gamma": model.gamma}
+    V = pairwise_kernels(X, metric=model.kernel, **kernel) @ C
     free_gaps = C.T @ model.tradeoff_.at(1.0).predict(X)
     weights = np.linalg.pinv(C.T @ V, rcond=1e-10, hermitian=True) @ free_gaps
     apart = (float(np.sum((V @ weights) ** 2)) + alpha * float(free_gaps @ weights)) / n
@@ -167,6 +161,14 @@ def _fit(entry: Entry, trial: Trial, **parameters: Any) -> Any:
         model = method.make(entry.setting, parity_on="both", **parameters)
         return model.fit(X, y, sensitive_features=s, pool=(X_pool, s_pool))
     return method.fit(X, y, sensitive_features=s, setting=entry.setting, **parameters)
+
+
+def _predict(entry: Entry, model: Any, X: FloatArray, s: FloatArray) -> FloatArray:
+    return METHODS[entry.method].predict(model, X, sensitive_features=s)
+
+
+def _evaluate(function: FittedFunction, X: FloatArray, s: FloatArray) -> FloatArray:
+    return function.predict(X)
 
 
 def _timed(fit: Callable[[], Any]) -> tuple[Any, float]:

@@ -18,8 +18,8 @@ from meanparity.datasets import (
     load_communities_crime,
     make_synthetic,
 )
-from meanparity.exceptions import DataUnavailableError
 
+PARTS = ("train", "test")
 # Sensitive attributes of Communities & Crime in the paper's order, after the race.
 _ATTRIBUTES = ("medIncome", "householdsize", "medFamInc")
 
@@ -117,8 +117,9 @@ class Data:
     groups : tuple of str
         What people call the values of its first sensitive column, in their order.
     paper : callable
-        Make the table of the paper's experiments; raises `DataUnavailableError` where its file
-        can neither be found nor downloaded.
+        Make the table of the paper's experiments.
+    file : str
+        The paper's file that this needs, if any.
     bundled : callable or None
         Make the nearest to it that needs no other file.
     """
@@ -126,15 +127,8 @@ class Data:
     title: str
     groups: tuple[str, ...]
     paper: Callable[[], Table]
+    file: str = ""
     bundled: Callable[[], Table] | None = None
-
-    def find(self) -> tuple[str, str]:
-        """Which table there is ("paper", "bundled", "") and, unless the paper's, why."""
-        try:
-            self.paper()
-        except DataUnavailableError as error:
-            return ("bundled" if self.bundled else ""), str(error)
-        return "paper", ""
 
     def table(self, source: str) -> Table:
         """The table that was found."""
@@ -182,6 +176,7 @@ def _communities_data(title: str, attributes: int = 1) -> Data:
         title,
         ("other", "white largest"),
         partial(_communities, "paper", attributes),
+        "communities.csv",
         partial(_communities, "full", attributes),
     )
 
@@ -199,10 +194,14 @@ DATA: Mapping[str, Data] = MappingProxyType(
             "Adult",
             ("male", "female"),
             lambda: _with_s(load_adult(variant="paper")),
+            "adult_full.csv",
             _adult_bundled,
         ),
         "law_school": Data(
-            "Law School", ("other", "white"), lambda: _with_s(fetch_law_school(variant="paper"))
+            "Law School",
+            ("other", "white"),
+            lambda: _with_s(fetch_law_school(variant="paper")),
+            "lawschool.csv",
         ),
         "communities_crime": _communities_data("Communities & Crime"),
         **{

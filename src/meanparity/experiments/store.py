@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
-import re
-import tempfile
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -14,8 +14,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import joblib
+
 import meanparity
-from meanparity.experiments.declaration import Row, Task
+from meanparity.experiments.declaration import Row, Task, slug
 
 # What shows results is no part of what they depend on. Of the experiments, each task has its own
 # declaration; besides it, these count.
@@ -59,50 +61,62 @@ class Store:
         """The result of a task on the table from a source, if it is there and still counts."""
         try:
             found = json.loads(self._path(task).read_text(encoding="utf-8"))
-            if found["stamp"] != _stamp(task, source):
+            if found["stamp"] != stamp(task, source):
                 return None
             return Result(found["rows"], found["warnings"], found["seconds"])
         except (OSError, ValueError, KeyError, TypeError):  # absent, torn, or of another kind
             return None
 
-    def write(self, task: Task, source: str, result: Result) -> None:
-        """Keep a result; it is there as a whole or not at all."""
-        content = {"stamp": _stamp(task, source), **vars(result)}
+    def write(self, task: Task, stamped: str, result: Result) -> None:
+        """Keep a result with the stamp of its task; it is there as a whole or not at all."""
+        content = {"stamp": stamped, **vars(result)}
         write_atomically(self._path(task), json.dumps(content))
 
     def _path(self, task: Task) -> Path:
-        names = (task.experiment.stem, task.dataset, task.entry.name, f"trial {task.trial}")
-        *folders, name = (re.sub(r"[^\w.+-]+", "-", part) for part in names)
-        return self.folder.joinpath(*folders, f"{name}.json")
+        folders = (task.experiment.stem, task.dataset, slug(task.entry.name))
+        return self.folder.joinpath(*folders, f"trial-{task.trial}.json")
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file so that nobody ever sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     data = content.encode("utf-8") if isinstance(content, str) else content
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
+        draft.write_bytes(data)
+        os.replace(draft, path)
+    except OSError as error:  # which may not say where
+        draft.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from error
     except BaseException:
-        os.unlink(name)
+        draft.unlink(missing_ok=True)
         raise
 
 
-def _stamp(task: Task, source: str) -> str:
+def stamp(task: Task, source: str) -> str:
     """A digest of everything that the numbers of a task depend on."""
-    measure = f"{task.experiment.measure.__module__}.{task.experiment.measure.__qualname__}"
-    return _digest([_code(), task.dataset, source, repr(task.entry), str(task.trial), measure])
+    measure = _source(task.experiment.measure)
+    parts = (_code(), task.dataset, source, joblib.hash(task.entry), task.trial, measure)
+    return _digest(parts)
+
+
+@cache
+def _source(measure: Any) -> str:
+    try:
+        return inspect.getsource(measure)
+    except (OSError, TypeError):  # typed into a prompt, or an object
+        return str(joblib.hash(measure))
 
 
 @cache
 def _code() -> str:
     root = Path(meanparity.__file__).parent
-    names = (path.relative_to(root).as_posix() for path in sorted(root.rglob("*.py")))
+    paths = sorted([*root.rglob("*.py"), *root.rglob("*.csv.gz")])
+    names = (path.relative_to(root).as_posix() for path in paths)
     counted = (n for n in names if n in _MEASURED_BY or not n.startswith(_SHOWN_BY))
-    sources = (f"{name}\n{(root / name).read_text(encoding='utf-8')}" for name in counted)
+    sources = (
+        f"{name} {hashlib.sha256((root / name).read_bytes()).hexdigest()}" for name in counted
+    )
     libraries = (f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
     return _digest([*sources, *libraries])
 

@@ -120,9 +120,9 @@ def solve_loss(
                 "groups or more features, or scale='score'."
             )
     else:
-        # Adam is there to be looked at: both of its descents start at zero, as in the paper
-        first = None if method.optimizer == "adam" else free.run
-        first = first if starts is None else starts[0]
+        # the paper's descents, of which `history_` tells, both start at zero
+        from_free = None if method.optimizer == "adam" else free.run
+        first = starts[0] if starts is not None else from_free
         fair = solver.end(task, "constrained", first)
     norms = np.array([[solver.product(p.fit, q.fit) for q in (fair, free)] for p in (fair, free)])
     gaps = solver.gaps(task, fair.fit)

@@ -1,14 +1,17 @@
 """What the paper proves and reports about its experiments, as questions to our numbers."""
 
-from meanparity.experiments.claims.groups import (
+from meanparity.experiments.claims.demographic import DEMOGRAPHIC, DISTRIBUTIONS
+from meanparity.experiments.claims.methods import (
     COVARIANCE_KERNEL,
     COVARIANCE_LINEAR,
     KERNEL,
     LINEAR,
     MANY_GROUPS,
+    METHODS,
+    POOL,
 )
-from meanparity.experiments.claims.proofs import DESCENT, DISTRIBUTIONS, METHODS, POOL, PROOFS
-from meanparity.experiments.claims.tables import CONSTANT, CONSTANT_LINEAR, DEMOGRAPHIC, WITHOUT_S
+from meanparity.experiments.claims.proofs import DESCENT, PROOFS
+from meanparity.experiments.claims.tables import CONSTANT, CONSTANT_LINEAR, WITHOUT_S
 from meanparity.experiments.claims.tradeoff import TRADEOFF
 
 __all__ = [

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from meanparity.experiments.claims.shared import (
-    EXACT,
-    ORDER,
-    PARTS,
-    ROUNDING,
-    everywhere,
-    mean_of,
-    short,
-)
+from meanparity.experiments.claims.shared import ROUNDING, short
 from meanparity.experiments.declaration import Claim, Verdict
-from meanparity.metrics import wasserstein_gap
 
 
 def parity_at_every_step(rows: Any) -> Verdict:
@@ -42,33 +33,8 @@ def same_rate(rows: Any) -> Verdict:
 
 
 DESCENT = (
-    Claim(
-        "Every iterate of Fair-GD has parity on the training rows.", parity_at_every_step, "proved"
-    ),
+    Claim("Fair-GD enforces parity on the training rows at every step.", parity_at_every_step),
     Claim("Fair-GD converges as fast as GD.", same_rate),
-)
-
-
-def more_alike(rows: Any) -> Verdict:
-    """DPD of the prediction is below that of the response, on training and test rows."""
-    answers, held = [], True
-    for dataset, of_dataset in rows.groupby("dataset", sort=False):
-        for part, people in of_dataset.groupby("part"):
-            groups = people.group.to_numpy()
-            before, after = (
-                wasserstein_gap(None, people[column].to_numpy(), sensitive_features=groups)
-                for column in ("response", "prediction")
-            )
-            held &= after < before
-            if part == "test":
-                answers.append(f"{short(dataset)}: {before:.3g} to {after:.3g}")
-    return Verdict(
-        held, f"DPD on the test rows, from response to prediction: {'; '.join(answers)}."
-    )
-
-
-DISTRIBUTIONS = (
-    Claim("Predictions are distributed alike in the groups, more than responses.", more_alike),
 )
 
 
@@ -112,34 +78,3 @@ PROOFS = (
         "proved",
     ),
 )
-
-
-def exact_on_pool(rows: Any) -> Verdict:
-    """With the test rows as pool, SMD is what rounding leaves on training and test rows."""
-    both = rows[rows.method.str.endswith("test")]
-    worst = max(float((both[f"smd_{p}"] / both.sd).max()) for p in PARTS)
-    return Verdict(worst <= ROUNDING, f"Its largest SMD is {worst:.0e} · sd(y).")
-
-
-def pool_costs(rows: Any) -> Verdict:
-    """What parity on the test rows costs there in MSE: at most a tenth."""
-
-    def ask(by: Mapping[str, Any]) -> tuple[bool, str]:
-        ratios = {
-            setting: mean_of(by[f"{setting}: parity on train and test"], "mse_test")
-            / mean_of(by[f"{setting}: parity on train"], "mse_test")
-            for setting in ("linear", "kernel")
-        }
-        says = ", ".join(f"{name} {100 * (ratio - 1):+.1f} %" for name, ratio in ratios.items())
-        return max(ratios.values()) <= 1.1, says
-
-    return everywhere(rows, ask)
-
-
-POOL = (
-    EXACT,
-    ORDER,
-    Claim("With a pool, parity is exact on the test rows too.", exact_on_pool, "ours"),
-    Claim("That costs little test error.", pool_costs, "ours"),
-)
-METHODS = (EXACT, ORDER)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meanparity.displays import COLOURS, GroupDistributionDisplay
-from meanparity.experiments.problems import DATA
+from meanparity.experiments.problems import DATA, PARTS
 from meanparity.experiments.runner import Outcome
 
 if TYPE_CHECKING:
@@ -25,29 +25,37 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "cov": "Norm of Cov",
         "loss": "Mean loss",
         "seconds": "time",
+        "order": "MPD − DPD, · sd(y)",
+        "quadratic": "loss off the quadratic",
+        "linear": "MPD off α·MPD(g*)",
+        "bound": "loss / bound",
+        "bound_zero": "loss / E(Y²)",
     }
 )
-_MARKERS = ("", "s", "^", "D")
+_MARKERS = ("s", "^", "D", "o", "v", "P", "X")
 
 
-def draw(outcome: Outcome) -> Figure:
+def draw(outcome: Outcome) -> dict[str, bytes]:
+    """The figure of an experiment as PNG and SVG; the same numbers give the same bytes."""
+    from matplotlib import rc_context, style
+
+    with style.context("default", after_reset=True), rc_context({"svg.hashsalt": "meanparity"}):
+        figure = make(outcome)
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # it is laid out now, for both
+        files = {}
+        for kind, metadata in _METADATA.items():
+            content = io.BytesIO()
+            figure.savefig(content, format=kind, dpi=110, metadata=metadata)
+            files[kind] = content.getvalue()
+    return files
+
+
+def make(outcome: Outcome) -> Figure:
     """The figure of an experiment."""
     kind = outcome.experiment.figure
     assert kind is not None
     return _KINDS[kind](outcome)
-
-
-def save(figure: Figure) -> dict[str, bytes]:
-    """A figure as PNG and SVG; the same figure gives the same bytes."""
-    import matplotlib as mpl
-
-    files = {}
-    for kind in ("png", "svg"):
-        content = io.BytesIO()
-        with mpl.rc_context({"svg.hashsalt": "meanparity"}):
-            figure.savefig(content, format=kind, dpi=110, metadata=_METADATA[kind])
-        files[kind] = content.getvalue()
-    return files
 
 
 _METADATA: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}}
@@ -75,7 +83,7 @@ def _boxes(outcome: Outcome) -> Figure:
     for row, metric in zip(axes, experiment.metrics, strict=True):
         for ax, dataset in zip(row, datasets, strict=True):
             part = frame[frame.dataset == dataset]
-            for colour, where, shift in zip(COLOURS, ("train", "test"), (-0.2, 0.2), strict=False):
+            for colour, where, shift in zip(COLOURS, PARTS, (-0.2, 0.2), strict=False):
                 values = [part[part.method == name][f"{metric}_{where}"] for name in names]
                 ax.boxplot(
                     values,
@@ -103,19 +111,24 @@ def _curves(outcome: Outcome) -> Figure:
     """MSE against SMD along each method's dial: training rows above, test rows below."""
     experiment, frame = outcome.experiment, outcome.frame
     figure, axes, datasets = _grid(outcome, 2, 2.8)
-    frame = frame.groupby(["dataset", "method", "position"], sort=False).mean().reset_index()
-    for row, where in zip(axes, ("train", "test"), strict=True):
+    frame = frame.groupby(["dataset", "method", "position"], sort=False).mean(numeric_only=True)
+    frame = frame.reset_index()
+    for row, where in zip(axes, PARTS, strict=True):
         for ax, dataset in zip(row, datasets, strict=True):
             for i, entry in enumerate(experiment.entries):
                 line = frame[(frame.dataset == dataset) & (frame.method == entry.name)]
-                line = line if i == 0 else line[::2]  # as in the paper, some of the points
-                # ours as a line, the others as hollow marks on or beside it
-                style = {"linewidth": 2} if i == 0 else {"linestyle": "none", "markersize": 5}
+                # ours as a line, the others as hollow marks on or beside it: every other point, and
+                # both ends
+                style: dict[str, Any] = {"linewidth": 2}
+                if entry.method != "Ours":
+                    kept = sorted({*range(0, len(line), 2), len(line) - 1})
+                    line = line.iloc[kept]
+                    marker = _MARKERS[i % len(_MARKERS)]
+                    style = {"linestyle": "none", "markersize": 5, "marker": marker}
                 ax.plot(
                     line[f"smd_{where}"],
                     line[f"mse_{where}"],
-                    color=COLOURS[i],
-                    marker=_MARKERS[i],
+                    color=COLOURS[i % len(COLOURS)],
                     markerfacecolor="none",
                     label=entry.name,
                     **style,
@@ -151,9 +164,10 @@ def _steps(outcome: Outcome) -> Figure:
 
 
 def _distributions(outcome: Outcome) -> Figure:
-    """Each data set: response and prediction, on training rows and on test rows."""
+    """Each data set: response and prediction of the last method, on training and on test rows."""
     figure, axes, datasets = _grid(outcome, 4, 1.9)
     frame = outcome.frame
+    frame = frame[frame.method == outcome.experiment.entries[-1].name]
     for column, dataset in zip(axes.T, datasets, strict=True):
         for pair, part in ((column[:2], "train"), (column[2:], "test")):
             people = frame[(frame.dataset == dataset) & (frame.part == part)]
@@ -169,6 +183,9 @@ def _distributions(outcome: Outcome) -> Figure:
         for ax in column:
             ax.tick_params(labelsize="small")
             ax.set_ylabel("")
+        for ax in column[1::2]:  # a response of few values has bars far above its prediction
+            ax.autoscale(axis="y")
+            ax.set_ylim(bottom=0)
     for ax in axes[:, 0]:
         ax.set_ylabel("Density")
     return figure

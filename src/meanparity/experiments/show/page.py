@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from meanparity.experiments.declaration import Claim, Verdict
+from meanparity.experiments.declaration import TRIALS, Claim, Verdict
 from meanparity.experiments.problems import DATA
 from meanparity.experiments.runner import Outcome, Plan, Sources
-from meanparity.experiments.show.figures import draw, save
+from meanparity.experiments.show.figures import draw
 from meanparity.experiments.show.tables import Compared, compare, shown
 from meanparity.experiments.store import write_atomically
 
@@ -39,8 +40,14 @@ class Section:
     @classmethod
     def of(cls, outcome: Outcome, sources: Sources) -> Section:
         """Ask the claims, and compare the cells."""
-        frame = outcome.frame
-        verdicts = [(claim, claim.check(frame)) for claim in outcome.experiment.claims]
+        frame, verdicts = outcome.frame, []
+        for claim in outcome.experiment.claims:
+            try:
+                verdict = claim.check(frame)
+            except Exception as error:
+                where = f"{outcome.experiment.name}, claim {claim.text!r}"
+                raise RuntimeError(f"{where}: {type(error).__name__}: {error}") from error
+            verdicts.append((claim, verdict))
         return cls(outcome, verdicts, compare(outcome, sources))
 
 
@@ -68,67 +75,76 @@ class Publication:
         return [cell for section in self.sections for cell in section.compared]
 
     def cells_that_are(self, status: str) -> int:
-        """How many printed cells are "within", "outside" or "not run"."""
+        """How many printed cells are "within", "outside", of "other data" or "not run"."""
         return sum(cell.status == status for cell in self.cells)
 
-    def claims(self, kind: str) -> list[Verdict]:
-        """What the numbers say about the claims that are "proved", "observed" or "ours"."""
-        every = (pair for section in self.sections for pair in section.verdicts)
-        return [verdict for claim, verdict in every if claim.kind == kind]
+    def statements(self, kind: str) -> dict[str, bool | None]:
+        """What is "proved", "observed" or "ours", each once, and whether it held wherever asked."""
+        asked: dict[str, list[bool]] = {}
+        for section in self.sections:
+            for claim, verdict in section.verdicts:
+                if claim.kind == kind:
+                    answers = asked.setdefault(claim.text, [])
+                    answers += [] if verdict.held is None else [verdict.held]
+        return {text: all(answers) if answers else None for text, answers in asked.items()}
 
     @property
     def substitutes(self) -> list[str]:
         """What was not run on the paper's data, in words."""
         words = {
             "bundled": "run on the bundled variant, not on the paper's file: its numbers are close "
-            "to the paper's, not comparable cell by cell",
+            "to the paper's, and are not compared with them",
             "": "left out, as no variant of it is bundled",
         }
-        titles = {name: DATA[name].title.split(",")[0] for name in self.sources.reasons}
-        return list(
-            dict.fromkeys(f"{t}: {words[self.sources.found[name]]}." for name, t in titles.items())
-        )
+        found = self.sources.found
+        titles = {name: DATA[name].title.split(",")[0] for name in found if found[name] != "paper"}
+        return list(dict.fromkeys(f"{t}: {words[found[name]]}." for name, t in titles.items()))
 
 
 def publish(plan: Plan, folder: Path, command: str) -> Publication:
-    """Write CSV files, pictures and the page for what a plan has run.
+    """Write CSV files, pictures and the page for all experiments of a plan that are complete.
 
     Parameters
     ----------
     plan : Plan
-        Which has been run.
+        Which has been run, as a whole or in part.
     folder : Path
-        Where to write ``index.html``, ``<experiment>.csv``, ``<figure>.png`` and ``.svg``, and
-        ``cells.csv`` with the paper's printed numbers beside ours.
+        Where to write ``index.html``, ``<experiment>.csv``, ``<figure>.png`` and ``.svg``, and, if
+        there are any, ``cells.csv`` with the paper's printed numbers beside ours.
     command : str
         What the reader types to get the same.
     """
-    sections = [Section.of(outcome, plan.sources) for outcome in plan.outcomes() if outcome.rows]
+    sections = [Section.of(outcome, plan.sources) for outcome in plan.outcomes()]
     publication = Publication(folder / "index.html", sections, plan.sources)
+    files: dict[str, str | bytes] = {}
     for section in sections:
         outcome = section.outcome
         stem = outcome.experiment.stem
-        _write_csv(folder / f"{stem}.csv", outcome.frame)
+        files[f"{stem}.csv"] = outcome.frame.to_csv(index=False)
         if outcome.experiment.figure:
-            for kind, content in save(draw(outcome)).items():
-                write_atomically(folder / f"{stem}.{kind}", content)
-    _write_csv(folder / "cells.csv", _cells_frame(publication.cells))
-    write_atomically(publication.path, render(publication, plan, command))
+            files |= {f"{stem}.{kind}": content for kind, content in draw(outcome).items()}
+    if publication.cells:
+        files["cells.csv"] = _cells_frame(publication.cells).to_csv(index=False)
+    files["index.html"] = render(publication, plan, command)  # the last one, when all is there
+    for name, content in files.items():
+        write_atomically(folder / name, content)
     return publication
 
 
 def render(publication: Publication, plan: Plan, command: str) -> str:
     """The page as HTML."""
-    jinja2 = _jinja2()
+    import jinja2
+
     template = files("meanparity.experiments.show") / "page.html"
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.globals.update(shown=shown, data=DATA, tables=_by_table)
+    environment.globals.update(shown=shown, data=DATA, tables=_by_table, alike=_alike)
     libraries = ("meanparity", "numpy", "scipy", "scikit-learn", "matplotlib")
     page: str = environment.from_string(template.read_text(encoding="utf-8")).render(
         publication=publication,
         trials=plan.trials,
+        all_trials=TRIALS,
         command=command,
         versions=[f"Python {platform.python_version()}"] + [f"{n} {version(n)}" for n in libraries],
     )
@@ -142,6 +158,14 @@ def _by_table(cells: Iterable[Compared]) -> list[dict[str, Any]]:
         key = (cell.cell.method, cell.cell.metric.upper(), cell.cell.part)
         rows.setdefault(key, {})[cell.cell.dataset] = cell
     return [{"key": key, "cells": cells_of_row} for key, cells_of_row in rows.items()]
+
+
+def _alike(warnings: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Warnings that differ in numbers and names once, by their first words, and how many fits."""
+    groups: dict[str, list[tuple[str, int]]] = {}
+    for text, count in warnings.items():
+        groups.setdefault(re.sub(r"[\d.]+", "#", text)[:30], []).append((text, count))
+    return [(several[0][0], sum(count for _, count in several)) for several in groups.values()]
 
 
 def _cells_frame(cells: list[Compared]) -> Any:
@@ -163,15 +187,3 @@ def _cells_frame(cells: list[Compared]) -> Any:
             for c in cells
         ]
     )
-
-
-def _write_csv(path: Path, frame: Any) -> None:
-    write_atomically(path, frame.to_csv(index=False))
-
-
-def _jinja2() -> Any:
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ImportError("jinja2 is missing: pip install 'meanparity[experiments]'") from error
-    return jinja2

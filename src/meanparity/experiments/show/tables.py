@@ -9,17 +9,19 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from meanparity.experiments.problems import DATA
+from meanparity.experiments.problems import DATA, PARTS
 from meanparity.experiments.runner import Outcome, Sources
 from meanparity.experiments.show.figures import WORDS
 
-_PARTS = ("train", "test")
 # How the package calls what the paper's tables call so.
 _METHODS = {"constant": "Constant", "ours": "Ours", "with_S": "with S", "without_S": "without S"}
 _UNMATCHED = (
     "The sine of the synthetic data of the linear table has variance 0.5, the paper prints 0.147: "
     "its kernel table must come from other synthetic data, which the text does not give."
 )
+
+
+Status = Literal["within", "outside", "other data", "not run"]
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,12 @@ class Compared:
     source: str
 
     @property
-    def status(self) -> Literal["within", "outside", "not run"]:
-        """Whether ours lies within the paper's ±."""
+    def status(self) -> Status:
+        """Whether ours lies within the paper's ±; of other data, that says nothing."""
         if self.mean is None:
             return "not run"
+        if self.source != "paper":
+            return "other data"
         return "within" if abs(self.mean - self.cell.mean) <= self.cell.sd else "outside"
 
 
@@ -103,10 +107,10 @@ def printed_cells() -> tuple[Cell, ...]:
 
 def compare(outcome: Outcome, sources: Sources) -> list[Compared]:
     """The printed cells of an experiment's table beside ours, in the order of the printed ones."""
-    frame = outcome.frame
+    frame, experiment = outcome.frame, outcome.experiment
     compared = []
     for cell in printed_cells():
-        if cell.table != outcome.experiment.printed:
+        if not experiment.is_printed or f"({cell.table})" not in experiment.paper:
             continue
         rows = frame[(frame.dataset == cell.dataset) & (frame.method == cell.method)]
         values = rows[f"{cell.metric}_{cell.part}"]
@@ -121,16 +125,17 @@ def summary(outcome: Outcome) -> Any:
     columns = [
         name
         for metric in outcome.experiment.metrics
-        for name in (metric, *(f"{metric}_{part}" for part in _PARTS))
+        for name in (metric, *(f"{metric}_{part}" for part in PARTS))
         if name in frame
     ]
     columns += [name for name in ("seconds",) if name in frame]
     keys = [name for name in ("dataset", "method", "curve") if name in frame]
-    if "position" in frame:  # both ends of a dial
-        first = frame.groupby(["dataset", "method", "trial"])
-        frame = frame[first.smd_train.transform("min") == frame.smd_train]
-    if "step" in frame:
-        frame = frame[frame.step == frame.step.max()]
+    if "position" in frame:  # where a dial has the smallest gap
+        runs = frame.groupby(["dataset", "method", "trial"])
+        frame = frame[runs.smd_train.transform("min") == frame.smd_train]
+    if "step" in frame:  # the last one
+        runs = frame.groupby(["dataset", "trial", "curve"])
+        frame = frame[runs.step.transform("max") == frame.step]
     groups = frame.groupby(keys, sort=False)[columns]
     return groups.agg(["mean", _spread])
 
@@ -149,18 +154,25 @@ def shown(outcome: Outcome) -> tuple[list[str], list[list[str]]]:
     rows = []
     for key, numbers in table.iterrows():
         dataset, *names = key
-        cells = [_number(name, numbers[name, "mean"], numbers[name, "_spread"]) for name in columns]
+        several = outcome.experiment.trials > 1
+        cells = [
+            _number(name, numbers[name, "mean"], numbers[name, "_spread"] if several else None)
+            for name in columns
+        ]
         rows.append([DATA[dataset].title, ", ".join(names[-1:]), *cells])
     return header, rows
 
 
 def _title(column: str) -> str:
-    metric, _, part = column.partition("_")
-    return f"{WORDS.get(metric, metric)} {part}".strip() if part in (*_PARTS, "") else column
+    metric, _, part = column.rpartition("_")
+    if part in PARTS:
+        return f"{WORDS[metric]} {part}"
+    return WORDS.get(column, column)
 
 
-def _number(name: str, mean: float, sd: float) -> str:
+def _number(name: str, mean: float, sd: float | None) -> str:
     if name == "seconds":
         return f"{1e3 * mean:.1f} ms"
-    tiny = 0 < abs(mean) < 5e-5
-    return f"{mean:.0e}" if tiny else f"{mean:.4f} ± {sd:.4f}"
+    if 0 < abs(mean) < 5e-5:
+        return f"{mean:.0e}"
+    return f"{mean:.4f}" if sd is None else f"{mean:.4f} ± {sd:.4f}"
