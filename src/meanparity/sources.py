@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
@@ -201,6 +202,28 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
             "small or too large for floating point. Pass weights of which at least one is positive."
         )
     return weights
+
+
+def row_hashes(X: Features) -> NDArray[np.uint64]:
+    """A number for each row of X, (n,), the same for equal rows and hardly ever else.
+
+    Examples
+    --------
+    >>> first, second, third = row_hashes(np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]]))
+    >>> bool(first == second), bool(first == third)
+    (True, False)
+    """
+    n, d = X.shape
+    factors = np.random.default_rng(0).integers(0, 2**64, size=d, dtype=np.uint64) | np.uint64(1)
+    hashes = np.zeros(n, dtype=np.uint64)
+    for start in range(0, n, 4096):
+        block = X[start : start + 4096]
+        dense = block.toarray() if sparse.issparse(block) else np.asarray(block)
+        bits = np.ascontiguousarray(dense + 0.0, dtype=np.float64).view(np.uint64)
+        bits = (bits ^ (bits >> np.uint64(29))) * factors
+        bits ^= bits >> np.uint64(32)
+        hashes[start : start + 4096] = (bits * factors).sum(axis=1, dtype=np.uint64)
+    return hashes
 
 
 def stack(X: Features, points: Features | None) -> Features:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +19,7 @@ from meanparity.estimators.warn import warn_of_reading, warn_of_result
 from meanparity.path import Basis, Comparison, CurveSums, Tradeoff, check_unfairness
 from meanparity.rows import Rows
 from meanparity.solvers import Fit, Solution
-from meanparity.sources import Table
+from meanparity.sources import Table, row_hashes
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +96,8 @@ class ParityModel(BaseEstimator):  # type: ignore[misc]
         self.solver_info_ = solution.info
         self._function = self.tradeoff_.at(unfairness)
         self._table, self._functions = problem.table, functions
+        seen = [task.X] if task.points is None else [task.X, task.points]
+        self._seen = np.concatenate([row_hashes(rows) for rows in seen])
         self.n_features_in_ = problem.table.n_columns
         if problem.table.names is None and hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # kernel values with training rows and pool have no names
@@ -167,6 +170,18 @@ class ParityModel(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "tradeoff_")
         features = read_features(self, self._table, X, reset=False)
         return replace(self._function, basis=self._functions).predict(features)
+
+    def has_seen(self, X: Any) -> NDArray[np.bool_]:
+        """Whether rows equal to those of X were there in fit, for training or in the pool: (n,).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows, with the columns that were there in fit.
+        """
+        check_is_fitted(self)
+        found: NDArray[np.bool_] = np.isin(row_hashes(self._table.features(X)), self._seen)
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
