@@ -1,0 +1,176 @@
+r"""Predictions for each row by the fit to all others, the constraint computed anew each time.
+
+With weights u and shares r² of them, let ``H = U^{-1/2} (r rᵀ + Q diag(f) Qᵀ) U^{1/2}`` be the
+matrix that takes targets to fitted values, ``f = s/(s + λ)`` for the eigenvalues s of the kernel
+matrix, centred and scaled by the weights (without intercept there is no r and nothing is centred).
+The fit under the constraint is that to ``v = y − Z T ν`` for cells Z, tables T, multipliers ν.
+Without row i, a fit to v has the values
+
+    ``(Hv)_j − H_ji e_i``  at j ≠ i,  ``v_i − e_i``  at i,  ``e_i = (v_i − (Hv)_i) / (1 − h_i)``,
+
+so that the conditions on ν are q linear equations, and every λ costs O(n²(k + m) + n q³) once the
+eigenvalues are there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from meanparity._typing import FloatArray
+from meanparity.constraints.left_out import LeftOut
+from meanparity.linalg import SymmetricMatrix, row_blocks
+
+_BLOCK = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Smoother:
+    """The matrix H that takes targets to fitted values, for every penalty.
+
+    Parameters
+    ----------
+    vectors : (n, r) array
+        Q.
+    values : (r,) array
+        s, at least zero.
+    root : (n,) array or None
+        Square roots of the weights, None if all are one.
+    constant : (n,) array or None
+        r, None without an intercept.
+    """
+
+    vectors: FloatArray
+    values: FloatArray
+    root: FloatArray | None
+    constant: FloatArray | None
+
+    @classmethod
+    def of_kernel(
+        cls, K: SymmetricMatrix, weights: FloatArray | None, fit_intercept: bool
+    ) -> Smoother:
+        """From the kernel matrix, (n, n), which is overwritten."""
+        root, constant = _parts(len(K), weights, fit_intercept)
+        if constant is not None:
+            K, _ = K.centre(constant**2)
+        if root is not None:
+            K = K.scale(root)
+        eigen = K.eigen()
+        return cls(eigen.vectors, np.maximum(eigen.values, 0.0), root, constant)
+
+    @classmethod
+    def of_columns(cls, X: FloatArray, weights: FloatArray | None, fit_intercept: bool) -> Smoother:
+        """From features, (n, d), of linear functions."""
+        root, constant = _parts(len(X), weights, fit_intercept)
+        if constant is not None:
+            X = X - constant**2 @ X
+        if root is not None:
+            X = root[:, None] * X
+        Q, sizes, _ = np.linalg.svd(X, full_matrices=False)
+        keep = sizes > len(X) * np.finfo(float).eps * sizes.max(initial=0.0)
+        return cls(Q[:, keep], sizes[keep] ** 2, root, constant)
+
+    def project(self, W: FloatArray) -> FloatArray:
+        """``Qᵀ U^{1/2} W`` for W of shape (n, c), which no penalty changes: (r, c)."""
+        projected: FloatArray = self.vectors.T @ self._scaled(W)
+        return projected
+
+    def apply(self, W: FloatArray, projected: FloatArray, alpha: float) -> FloatArray:
+        """``H W``: (n, c)."""
+        values = self.vectors @ (self._filter(alpha)[:, None] * projected)
+        if self.constant is not None:
+            values += np.outer(self.constant, self.constant @ self._scaled(W))
+        return values if self.root is None else values / self.root[:, None]
+
+    def diagonal(self, alpha: float) -> FloatArray:
+        """The diagonal h of H: (n,)."""
+        f = self._filter(alpha)
+        h = np.concatenate(
+            [self.vectors[rows] ** 2 @ f for rows in row_blocks(len(self.vectors), _BLOCK)]
+        )
+        return h if self.constant is None else h + self.constant**2
+
+    def _filter(self, alpha: float) -> FloatArray:
+        if alpha == 0:
+            return np.ones(len(self.values))
+        share: FloatArray = self.values / (self.values + alpha)
+        return share
+
+    def _scaled(self, W: FloatArray) -> FloatArray:
+        return W if self.root is None else self.root[:, None] * W
+
+
+def _parts(
+    n: int, weights: FloatArray | None, fit_intercept: bool
+) -> tuple[FloatArray | None, FloatArray | None]:
+    root = None if weights is None else np.sqrt(weights)
+    if not fit_intercept:
+        return root, None
+    return root, np.full(n, n**-0.5) if root is None else root / np.linalg.norm(root)
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """What does not depend on the penalty.
+
+    Parameters
+    ----------
+    smoother : Smoother
+        The matrix H.
+    Y : (n, m) array
+        Targets.
+    left_out : LeftOut
+        The conditions without each row.
+    """
+
+    smoother: Smoother
+    Y: FloatArray
+    left_out: LeftOut
+
+    def predict(self, alpha: float) -> tuple[FloatArray, FloatArray]:
+        """Predictions under the constraint and without it, of each row by all others: (n, m)."""
+        W, projected = self._fixed
+        n, m = self.Y.shape
+        H, h = self.smoother.apply(W, projected, alpha), self.smoother.diagonal(alpha)
+        spare = np.maximum(1 - h, np.finfo(float).eps)
+        weights = np.ones(n) if self.smoother.root is None else self.smoother.root**2
+        free = (H - h[:, None] * W) / spare[:, None]  # of every column of W without row i
+        fair = free[:, :m].copy()
+        sums = np.zeros((self.left_out.n_cells, W.shape[1]))
+        np.add.at(sums, self.left_out.codes, weights[:, None] * H)  # Zᵀ U H W
+        totals = np.zeros((self.left_out.n_cells, m))
+        np.add.at(totals, self.left_out.codes, weights[:, None] * self.Y)  # Zᵀ U y
+        for number, T in enumerate(self.left_out.tables):
+            if not T.shape[1]:
+                continue
+            rows = np.flatnonzero(self.left_out.which == number)
+            own = T[self.left_out.codes[rows]]  # T'z_i, (r, q)
+            u = weights[rows, None]
+            # Cᵀ of the fits to y and to the columns of Z T, without row i
+            V = np.hstack([W[:, :m][rows], own])
+            HV = np.hstack([H[rows, :m], H[rows, m:] @ T])
+            error = (V - HV) / spare[rows, None]
+            lever = u * (H[rows, m:] @ T - h[rows, None] * own)
+            all_rows = np.hstack([T.T @ sums[:, :m], T.T @ sums[:, m:] @ T])
+            values = (
+                all_rows
+                - (u * own)[:, :, None] * HV[:, None, :]
+                - lever[:, :, None] * error[:, None, :]
+            )
+            wanted = values[:, :, :m]
+            if self.left_out.of_errors:
+                targets = T.T @ totals - (u * own)[:, :, None] * self.Y[rows][:, None, :]
+                wanted = wanted - targets
+            gram = values[:, :, m:]
+            gram = (gram + gram.transpose(0, 2, 1)) / 2
+            multipliers = np.linalg.pinv(gram, rcond=1e-10, hermitian=True) @ wanted
+            own_free = (HV[:, m:] - h[rows, None] * own) / spare[rows, None]
+            fair[rows] -= np.einsum("rq,rqm->rm", own_free, multipliers)
+        return fair, free[:, :m]
+
+    @property
+    def _fixed(self) -> tuple[FloatArray, FloatArray]:
+        Z = self.left_out.codes[:, None] == np.arange(self.left_out.n_cells)
+        W = np.hstack([self.Y, Z.astype(float)])
+        return W, self.smoother.project(W)
