@@ -214,7 +214,8 @@ def _areas_between(column: FloatArray, groups: Groups, weight: FloatArray) -> fl
     turn = np.clip(np.searchsorted(F, c), rows, after)
     areas = c * (2 * x[turn] - x[rows] - x[after])
     areas += integral[rows] + integral[after] - 2 * integral[turn]
-    return float(areas.sum() + integral[firsts].sum())
+    # what rounding left of nothing may be below zero
+    return float(np.maximum(areas, 0.0).sum() + integral[firsts].sum())
 
 
 def _mean_gaps(
