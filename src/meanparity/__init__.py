@@ -5,7 +5,10 @@ from meanparity.estimators import (
     ParityKernelClassifier,
     ParityKernelRegressor,
     ParityKernelRidge,
+    ParityKernelRidgeCV,
     ParityRidge,
+    ParityRidgeCV,
+    SmallestLoss,
 )
 from meanparity.exceptions import ParityWarning
 from meanparity.sources import Pool
@@ -17,9 +20,12 @@ __all__ = [
     "ParityKernelClassifier",
     "ParityKernelRegressor",
     "ParityKernelRidge",
+    "ParityKernelRidgeCV",
     "ParityRidge",
+    "ParityRidgeCV",
     "ParityWarning",
     "Pool",
     "ResidualParity",
+    "SmallestLoss",
 ]
 __version__ = "0.1.0"

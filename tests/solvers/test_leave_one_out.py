@@ -150,3 +150,12 @@ def test_the_fixed_constraint_is_another_number():
     fixed = Y - (Y - hat @ Y) / (1 - np.diag(hat)[:, None])
     assert np.abs(fixed - fair).max() > 1e-3
     assert np.abs(free - fair).max() > 1e-3
+
+
+def test_without_its_only_member_a_second_group_asks_for_nothing():
+    X, Y, s = problem(10, n=20, sizes=(1.0,))
+    assert (np.bincount(s) == [19, 1]).all()
+    smoother = kernel_smoother(X, KERNELS["rbf"], None, False)
+    fair, free = fast(smoother, Y, s, MeanParity(), 1.0)
+    assert np.array_equal(fair[-1], free[-1])
+    assert np.abs(fair - free)[:-1].min() > 0

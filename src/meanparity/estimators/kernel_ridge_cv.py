@@ -1,0 +1,155 @@
+"""Kernel ridge regression under parity that chooses its penalty and the width of its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from meanparity.constraints import Constraint
+from meanparity.estimators.cross_validated import CrossValidated
+from meanparity.estimators.kernel_ridge import ParityKernelRidge
+from meanparity.estimators.problem import Problem
+from meanparity.estimators.selection import Candidate, SmallestLoss
+from meanparity.kernels import AbstractKernel, Kernel, gram
+from meanparity.solvers.leave_one_out import Smoother
+
+
+class ParityKernelRidgeCV(CrossValidated):
+    r"""`ParityKernelRidge` with the penalty, and gamma, that predict held-out rows best.
+
+    By default exact leave-one-out: for every penalty, each row is predicted by the fit to all
+    others under the constraint on all others. That costs one eigendecomposition for each gamma,
+    and little for each penalty. The textbook's shortcut, which keeps the constraint of all rows,
+    is another number, and chooses wrongly where groups are small.
+
+    Parameters
+    ----------
+    alphas : array-like of shape (p,), optional
+        Penalties to try; by default 17, two a decade, around the size of the kernel's values.
+    gammas : array-like of shape (g,), optional
+        Values of gamma to try, each with every penalty; by default `gamma` alone.
+    cv : int, splitter or iterable, optional
+        None is leave-one-out. Else as in scikit-learn: each fold is predicted by a fit to the
+        others; needed with a pool, sensitive numbers, `max_gap`, and constraints of your own.
+    scoring : SmallestLoss, optional
+        How to choose. ``SmallestLoss(max_gap=500)``: the smallest squared error among candidates
+        whose held-out gap is at most 500.
+    kernel, gamma, degree, coef0, kernel_params, fit_intercept, unfairness, max_gap, constraint,
+    parity_on, intersectional, continuous, missing, min_group_size, weight_scope,
+    sensitive_columns, drop_sensitive, solver
+        See `ParityKernelRidge`.
+
+    Attributes
+    ----------
+    alpha_, gamma_ : float
+        The penalty that was chosen, and gamma (None if it is the kernel's default).
+    cv_results_ : dict
+        For each candidate: ``param_alpha``, ``param_gamma``, ``mean_squared_error`` and ``gap``
+        (the largest one) of held-out predictions, and the rank; ``pandas.DataFrame(cv_results_)``
+        is the table.
+    best_estimator_ : ParityKernelRidge
+        Fitted to all rows. Its fitted attributes are here as well.
+    best_index_, best_score_ : int, float
+        Its row of `cv_results_`, and its negative squared error.
+
+    Examples
+    --------
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(300, nonlinear=True, random_state=0)
+    >>> model = ParityKernelRidgeCV(kernel="rbf", gammas=[0.01, 0.1, 1.0, 10.0])
+    >>> model.fit(X, y, sensitive_features=s).gamma_
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        alphas: Any = None,
+        gammas: Any = None,
+        cv: Any = None,
+        scoring: SmallestLoss | None = None,
+        kernel: str | Callable[..., Any] | AbstractKernel = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: Mapping[str, Any] | None = None,
+        fit_intercept: bool = False,
+        unfairness: float = 0.0,
+        max_gap: float | None = None,
+        constraint: str | Constraint = "mean_parity",
+        parity_on: str = "both",
+        intersectional: bool = True,
+        continuous: Any = "auto",
+        missing: str = "error",
+        min_group_size: int = 10,
+        weight_scope: str = "both",
+        sensitive_columns: Any = None,
+        drop_sensitive: bool = False,
+        solver: str = "auto",
+    ) -> None:
+        self.alphas = alphas
+        self.gammas = gammas
+        self.cv = cv
+        self.scoring = scoring
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.fit_intercept = fit_intercept
+        self.unfairness = unfairness
+        self.max_gap = max_gap
+        self.constraint = constraint
+        self.parity_on = parity_on
+        self.intersectional = intersectional
+        self.continuous = continuous
+        self.missing = missing
+        self.min_group_size = min_group_size
+        self.weight_scope = weight_scope
+        self.sensitive_columns = sensitive_columns
+        self.drop_sensitive = drop_sensitive
+        self.solver = solver
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        pool: Any = None,
+    ) -> ParityKernelRidgeCV:
+        """Choose, and fit to all rows; the arguments are those of `ParityKernelRidge.fit`."""
+        people = {"sensitive_features": sensitive_features, "control_features": control_features}
+        self._search(X, y, **people, sample_weight=sample_weight, pool=pool)
+        return self
+
+    def _model(self, **parameters: Any) -> ParityKernelRidge:
+        own = {n: v for n, v in self.get_params(deep=False).items() if n not in _SEARCH}
+        return ParityKernelRidge(**{**own, **parameters})
+
+    def _spaces(self) -> list[Candidate]:
+        if self.gammas is None:
+            return [{"gamma": self.gamma}]
+        values = np.unique(np.asarray(self.gammas, dtype=np.float64))
+        if not values.size or not (np.isfinite(values).all() and (values > 0).all()):
+            raise ValueError(f"gammas={self.gammas!r}. Pass positive numbers, at least one.")
+        return [{"gamma": float(value)} for value in values]
+
+    def _smoother(self, model: Any, problem: Problem) -> Smoother:
+        task, kernel = problem.task, model._kernel()
+        intercept = bool(self.fit_intercept)
+        n, d = task.X.shape
+        if isinstance(kernel, Kernel) and kernel.is_linear and n > d:
+            dense = task.X.toarray() if sparse.issparse(task.X) else np.asarray(task.X)
+            return Smoother.of_columns(dense, task.weights, intercept)
+        bound = kernel.bind(task.X, problem.table.feature_names)
+        K = gram(bound, task.X, advice="Use ParityRidgeCV, or fewer rows.")
+        return Smoother.of_kernel(K, task.weights, intercept)
+
+
+_SEARCH = ("alphas", "gammas", "cv", "scoring")

@@ -1,0 +1,125 @@
+"""Ridge regression under parity that chooses its penalty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from meanparity.constraints import Constraint
+from meanparity.estimators.cross_validated import CrossValidated
+from meanparity.estimators.problem import Problem
+from meanparity.estimators.ridge import ParityRidge
+from meanparity.estimators.selection import Candidate, SmallestLoss
+from meanparity.solvers.leave_one_out import Smoother
+
+
+class ParityRidgeCV(CrossValidated):
+    r"""`ParityRidge` with the penalty that predicts held-out rows best.
+
+    By default exact leave-one-out: for every penalty, each row is predicted by the fit to all
+    others under the constraint on all others, which costs one singular value decomposition in
+    all. The textbook's shortcut, which keeps the constraint of all rows, is another number.
+
+    Parameters
+    ----------
+    alphas : array-like of shape (p,), optional
+        Penalties to try; by default 17, two a decade, around the size of the features.
+    cv : int, splitter or iterable, optional
+        None is leave-one-out. Else as in scikit-learn: each fold is predicted by a fit to the
+        others; needed with a pool, sensitive numbers, `max_gap`, and constraints of your own.
+    scoring : SmallestLoss, optional
+        How to choose. ``SmallestLoss(max_gap=500)``: the smallest squared error among penalties
+        whose held-out gap is at most 500.
+    fit_intercept, unfairness, max_gap, constraint, parity_on, intersectional, continuous, missing,
+    min_group_size, weight_scope, sensitive_columns, drop_sensitive, solver
+        See `ParityRidge`.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The penalty that was chosen.
+    cv_results_ : dict
+        For each penalty: ``param_alpha``, ``mean_squared_error`` and ``gap`` (the largest one) of
+        held-out predictions, and the rank; ``pandas.DataFrame(cv_results_)`` is the table.
+    best_estimator_ : ParityRidge
+        Fitted to all rows. Its fitted attributes are here as well.
+    best_index_, best_score_ : int, float
+        Its row of `cv_results_`, and its negative squared error.
+
+    Examples
+    --------
+    >>> from meanparity.datasets import load_communities_crime
+    >>> data = load_communities_crime()
+    >>> model = ParityRidgeCV(alphas=[0.1, 1.0, 10.0, 100.0])
+    >>> model.fit(data.data, data.target, sensitive_features=data.sensitive).alpha_
+    0.1
+    """
+
+    def __init__(
+        self,
+        *,
+        alphas: Any = None,
+        cv: Any = None,
+        scoring: SmallestLoss | None = None,
+        fit_intercept: bool = True,
+        unfairness: float = 0.0,
+        max_gap: float | None = None,
+        constraint: str | Constraint = "mean_parity",
+        parity_on: str = "both",
+        intersectional: bool = True,
+        continuous: Any = "auto",
+        missing: str = "error",
+        min_group_size: int = 10,
+        weight_scope: str = "both",
+        sensitive_columns: Any = None,
+        drop_sensitive: bool = False,
+        solver: str = "auto",
+    ) -> None:
+        self.alphas = alphas
+        self.cv = cv
+        self.scoring = scoring
+        self.fit_intercept = fit_intercept
+        self.unfairness = unfairness
+        self.max_gap = max_gap
+        self.constraint = constraint
+        self.parity_on = parity_on
+        self.intersectional = intersectional
+        self.continuous = continuous
+        self.missing = missing
+        self.min_group_size = min_group_size
+        self.weight_scope = weight_scope
+        self.sensitive_columns = sensitive_columns
+        self.drop_sensitive = drop_sensitive
+        self.solver = solver
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        pool: Any = None,
+    ) -> ParityRidgeCV:
+        """Choose the penalty, and fit to all rows; the arguments are those of `ParityRidge.fit`."""
+        people = {"sensitive_features": sensitive_features, "control_features": control_features}
+        self._search(X, y, **people, sample_weight=sample_weight, pool=pool)
+        return self
+
+    def _model(self, **parameters: Any) -> ParityRidge:
+        own = {n: v for n, v in self.get_params(deep=False).items() if n not in _SEARCH}
+        return ParityRidge(**own, **parameters)
+
+    def _spaces(self) -> list[Candidate]:
+        return [{}]
+
+    def _smoother(self, model: Any, problem: Problem) -> Smoother:
+        X = problem.task.X
+        dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
+        return Smoother.of_columns(dense, problem.task.weights, bool(self.fit_intercept))
+
+
+_SEARCH = ("alphas", "cv", "scoring")

@@ -1,0 +1,177 @@
+"""Choosing among candidates by what they predict for rows that they were not fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, indexable
+
+from meanparity._typing import FloatArray
+from meanparity.constraints import CovarianceParity, MeanParity, ResidualParity
+from meanparity.constraints.left_out import MOST_CELLS, LeftOut
+from meanparity.estimators.problem import Problem
+from meanparity.solvers.leave_one_out import LeaveOneOut, Smoother
+
+Candidate = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class SmallestLoss:
+    """The smallest squared error on held-out rows, of candidates whose gap there is small enough.
+
+    Parameters
+    ----------
+    max_gap : float, default=inf
+        The largest gap of held-out predictions that is allowed, in the units of y. If no candidate
+        is within, the one with the smallest gap is chosen.
+
+    Examples
+    --------
+    >>> SmallestLoss().choose(np.array([1.0, 0.8, 0.9]), np.array([0.1, 0.5, 0.2]))
+    1
+    >>> SmallestLoss(max_gap=0.3).choose(np.array([1.0, 0.8, 0.9]), np.array([0.1, 0.5, 0.2]))
+    2
+    """
+
+    max_gap: float = np.inf
+
+    def choose(self, losses: FloatArray, gaps: FloatArray) -> int:
+        """Which of p candidates, whose losses and gaps are (p,); the last one of equals."""
+        allowed = gaps <= self.max_gap
+        key = np.where(allowed, losses, np.inf) if allowed.any() else gaps
+        return int(len(key) - 1 - np.argmin(key[::-1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What cross-validation says.
+
+    Parameters
+    ----------
+    candidates : list of dict
+        Parameters, in the order in which they were tried.
+    losses, gaps : (p,) arrays
+        Mean squared error and largest gap of the predictions for held-out rows.
+    best : int
+        Which was chosen.
+    """
+
+    candidates: list[Candidate]
+    losses: FloatArray
+    gaps: FloatArray
+    best: int
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """The table: a column for each parameter, loss, gap and rank."""
+        order = np.argsort(np.argsort(self.losses, kind="stable"), kind="stable") + 1
+        names = list(self.candidates[0])
+        return {
+            **{
+                f"param_{name}": [candidate[name] for candidate in self.candidates]
+                for name in names
+            },
+            "mean_squared_error": self.losses,
+            "gap": self.gaps,
+            "rank_mean_squared_error": order,
+        }
+
+
+def select(
+    problem: Problem, predictions: Iterator[tuple[Candidate, FloatArray]], scoring: SmallestLoss
+) -> Found:
+    """Choose among candidates by their predictions, (n, m), for rows that were held out."""
+    task = problem.task
+    contrasts = problem.constraint.contrasts(problem.rows)
+    candidates, losses, gaps = [], [], []
+    for candidate, predicted in predictions:
+        errors = ((task.Y - predicted) ** 2).mean(axis=1)
+        compared = problem.constraint.compared(predicted, task.Y)
+        candidates.append(candidate)
+        losses.append(float(task.shares @ errors))
+        gaps.append(float(np.abs(contrasts.gaps(compared)).max(initial=0.0)))
+    losses_array, gaps_array = np.array(losses), np.array(gaps)
+    return Found(candidates, losses_array, gaps_array, scoring.choose(losses_array, gaps_array))
+
+
+def require_leave_one_out(estimator: Any, problem: Problem) -> None:
+    """Refuse what has no closed form, and say what to do instead."""
+    task, rows = problem.task, problem.rows
+    known = (MeanParity, CovarianceParity, ResidualParity)
+    reasons = {
+        "parity on a pool": problem.pool is not None,
+        f"constraint {type(problem.constraint).__name__}": type(problem.constraint) not in known,
+        "max_gap": estimator.max_gap is not None,
+        "weight_scope other than 'both'": rows.weights is not None
+        and (task.weights is None or estimator.weight_scope != "both"),
+        "weights of loss alone": rows.weights is None and task.weights is not None,
+        "weights of zero": task.weights is not None and not (task.weights > 0).all(),
+        f"more than {MOST_CELLS} cells of sensitive and control values": len(rows.cells)
+        > MOST_CELLS,
+        "fewer than 3 rows": len(task.Y) < 3,
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise ValueError(
+                f"Leave-one-out has no closed form with {reason}. Pass cv=5, or another number of "
+                "folds."
+            )
+
+
+def leave_one_out(
+    problem: Problem, smoother: Smoother, alphas: FloatArray, unfairness: float
+) -> Iterator[tuple[float, FloatArray]]:
+    """For each penalty the predictions of each row by all others, at a position of the dial."""
+    constraint = problem.constraint
+    left_out = LeftOut.of(
+        problem.rows, constraint.functionals, of_errors=isinstance(constraint, ResidualParity)
+    )
+    rows = LeaveOneOut(smoother, problem.task.Y, left_out)
+    for alpha in alphas:
+        fair, free = rows.predict(float(alpha))
+        yield float(alpha), (1 - unfairness) * fair + unfairness * free
+
+
+def folds(
+    model: Any, X: Any, y: Any, cv: Any, candidates: list[Candidate], people: dict[str, Any]
+) -> Iterator[tuple[Candidate, FloatArray]]:
+    """For each candidate the predictions of each fold by fits to the others."""
+    names = [name for name, value in people.items() if value is not None and name != "pool"]
+    X, y, *columns = indexable(X, y, *(people[name] for name in names))
+    given = dict(zip(names, columns, strict=True))
+    splits = list(check_cv(cv).split(X, y))
+    for candidate in candidates:
+        predicted = None
+        for train, test in splits:
+            some = {name: _safe_indexing(value, train) for name, value in given.items()}
+            part = clone(model).set_params(**candidate)
+            part.fit(
+                _safe_indexing(X, train), _safe_indexing(y, train), pool=people["pool"], **some
+            )
+            values = np.asarray(part.predict(_safe_indexing(X, test)))
+            if predicted is None:
+                predicted = np.full((len(y), *values.shape[1:]), np.nan)
+            predicted[test] = values
+        assert predicted is not None
+        yield candidate, predicted.reshape(len(predicted), -1)
+
+
+def check_alphas(alphas: Any) -> FloatArray:
+    """Penalties to try, (p,), sorted; each once."""
+    try:
+        values = np.unique(np.asarray(alphas, dtype=np.float64))
+    except (TypeError, ValueError):
+        values = np.array([np.nan])
+    if not values.size or not (np.isfinite(values).all() and (values >= 0).all()):
+        raise ValueError(f"alphas={alphas!r}. Pass numbers of 0 or more, at least one.")
+    return values
+
+
+def default_alphas(scale: float) -> FloatArray:
+    """Two a decade, from 1e-5 to 1e3 times a typical value of the kernel with itself."""
+    return (scale if scale > 0 else 1.0) * np.logspace(-5, 3, 17)

@@ -1,0 +1,236 @@
+"""Choosing the penalty: beside brute force, and by what it is for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.linear_model import RidgeCV
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from meanparity import (
+    CovarianceParity,
+    ParityKernelRidge,
+    ParityKernelRidgeCV,
+    ParityRidge,
+    ParityRidgeCV,
+    SmallestLoss,
+)
+from meanparity.metrics import max_mean_gap
+
+ALPHAS = [0.01, 1.0, 30.0]
+RBF = {"kernel": "rbf", "gamma": 0.4, "min_group_size": 0}
+PAIRS = {
+    "linear": (ParityRidgeCV(alphas=ALPHAS, min_group_size=0), ParityRidge(min_group_size=0)),
+    "kernel": (ParityKernelRidgeCV(alphas=ALPHAS, **RBF), ParityKernelRidge(**RBF)),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 4))
+    s = rng.choice(["a", "b", "c"], p=[0.6, 0.25, 0.15], size=50)
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] + (s == "b") + 0.3 * rng.normal(size=50), s
+
+
+def held_out(model, X, y, s, splits):
+    predicted = np.empty(len(y))
+    for train, test in splits:
+        fitted = clone(model).fit(X[train], y[train], sensitive_features=s[train])
+        predicted[test] = fitted.predict(X[test])
+    return np.mean((y - predicted) ** 2), max_mean_gap(None, predicted, sensitive_features=s)
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+@pytest.mark.parametrize("unfairness", [0.0, 0.4, 1.0])
+def test_leave_one_out_is_that_of_brute_force(kind, unfairness, data):
+    X, y, s = data
+    search, model = (clone(m).set_params(unfairness=unfairness) for m in PAIRS[kind])
+    search.fit(X, y, sensitive_features=s)
+    splits = [(np.delete(np.arange(50), i), [i]) for i in range(50)]
+    expected = [held_out(model.set_params(alpha=a), X, y, s, splits) for a in ALPHAS]
+    results = pd.DataFrame(search.cv_results_)
+    assert list(results.param_alpha) == ALPHAS
+    assert results.mean_squared_error.tolist() == pytest.approx([e[0] for e in expected], rel=1e-9)
+    assert results.gap.tolist() == pytest.approx([e[1] for e in expected], rel=1e-7)
+    assert search.alpha_ == ALPHAS[np.argmin([e[0] for e in expected])]
+    assert search.best_score_ == pytest.approx(-min(e[0] for e in expected))
+    assert results.rank_mean_squared_error[search.best_index_] == 1
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_folds_are_those_of_scikit_learn(kind, data):
+    X, y, s = data
+    search, model = (clone(m) for m in PAIRS[kind])
+    search.set_params(cv=KFold(5, shuffle=True, random_state=0)).fit(X, y, sensitive_features=s)
+    splits = list(KFold(5, shuffle=True, random_state=0).split(X))
+    expected = [held_out(model.set_params(alpha=a), X, y, s, splits)[0] for a in ALPHAS]
+    assert search.cv_results_["mean_squared_error"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_the_best_one_is_fitted_to_all_rows(kind, data):
+    X, y, s = data
+    search, model = (clone(m) for m in PAIRS[kind])
+    search.fit(X, y, sensitive_features=s)
+    model.set_params(alpha=search.alpha_).fit(X, y, sensitive_features=s)
+    assert np.array_equal(search.predict(X), model.predict(X))
+    assert search.parity_residual_ == model.parity_residual_
+    assert search.gaps_ == model.gaps_
+    assert search.has_seen(X).all()
+    half = search.tradeoff_.at(0.5).predict(X)
+    assert np.array_equal(half, model.tradeoff_.at(0.5).predict(X))
+    assert search.get_params()["alphas"] == ALPHAS
+
+
+def test_without_a_constraint_it_is_scikit_learns(data):
+    X, y, s = data
+    search = ParityRidgeCV(alphas=ALPHAS, unfairness=1.0, min_group_size=0)
+    search.fit(X, y, sensitive_features=s)
+    theirs = RidgeCV(alphas=ALPHAS).fit(X, y)
+    assert search.alpha_ == theirs.alpha_
+    assert search.best_score_ == pytest.approx(theirs.best_score_)
+
+
+def test_gammas_are_tried_with_every_penalty(data):
+    X, y, s = data
+    search = ParityKernelRidgeCV(kernel="rbf", gammas=[0.1, 1.0], alphas=ALPHAS, min_group_size=0)
+    search.fit(X, y, sensitive_features=s)
+    table = pd.DataFrame(search.cv_results_)
+    assert len(table) == 6
+    for gamma in (0.1, 1.0):
+        alone = ParityKernelRidgeCV(kernel="rbf", gamma=gamma, alphas=ALPHAS, min_group_size=0)
+        alone.fit(X, y, sensitive_features=s)
+        part = table[table.param_gamma == gamma].mean_squared_error
+        assert part.tolist() == pytest.approx(list(alone.cv_results_["mean_squared_error"]))
+    best = table.mean_squared_error.idxmin()
+    assert (search.alpha_, search.gamma_) == tuple(table.loc[best, ["param_alpha", "param_gamma"]])
+
+
+def test_a_gap_may_limit_the_choice(data):
+    X, y, s = data
+    search = ParityKernelRidgeCV(alphas=np.logspace(-3, 3, 13), **RBF)
+    table = pd.DataFrame(search.fit(X, y, sensitive_features=s).cv_results_)
+    limit = np.sort(table.gap)[4]
+    search.set_params(scoring=SmallestLoss(max_gap=limit)).fit(X, y, sensitive_features=s)
+    allowed = table[table.gap <= limit * (1 + 1e-12)]
+    assert search.alpha_ == table.param_alpha[allowed.mean_squared_error.idxmin()]
+    search.set_params(scoring=SmallestLoss(max_gap=0.0)).fit(X, y, sensitive_features=s)
+    assert search.best_index_ == table.gap.idxmin()
+
+
+def test_default_penalties_follow_the_units(data):
+    X, y, s = data
+    one = ParityRidgeCV(min_group_size=0).fit(X, y, sensitive_features=s)
+    other = ParityRidgeCV(min_group_size=0).fit(1000 * X, y, sensitive_features=s)
+    assert len(one.cv_results_["param_alpha"]) == 17
+    assert other.alpha_ == pytest.approx(1e6 * one.alpha_)
+    assert other.predict(1000 * X) == pytest.approx(one.predict(X))
+
+
+def test_weights_control_sparse_features_and_precomputed_kernels(data):
+    X, y, s = data
+    weight, grade = np.tile([1.0, 2.0], 25), np.tile(list("xy"), 25)
+    search = clone(PAIRS["kernel"][0]).set_params(min_group_size=0)
+    dense = search.fit(X, y, sensitive_features=s, sample_weight=weight).cv_results_
+    sparse = clone(search).fit(csr_matrix(X), y, sensitive_features=s, sample_weight=weight)
+    assert sparse.cv_results_["gap"] == pytest.approx(dense["gap"])
+    K = rbf_kernel(X, gamma=0.4)
+    given = ParityKernelRidgeCV(kernel="precomputed", alphas=ALPHAS, min_group_size=0)
+    given.fit(K, y, sensitive_features=s, sample_weight=weight)
+    assert given.cv_results_["mean_squared_error"] == pytest.approx(dense["mean_squared_error"])
+    assert given.predict(K) == pytest.approx(search.predict(X))
+    inside = search.fit(X, y, sensitive_features=s, control_features=grade)
+    assert inside.n_conditions_ == 4
+
+
+def test_a_pool_takes_part_in_folds(data):
+    X, y, s = data
+    search = clone(PAIRS["kernel"][0]).set_params(cv=3)
+    search.fit(X[:40], y[:40], sensitive_features=s[:40], pool=(X[40:], s[40:]))
+    assert max_mean_gap(None, search.predict(X[40:]), sensitive_features=s[40:]) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("change", "fit", "message"),
+    [
+        ({}, {"pool": True}, "no closed form with parity on a pool. Pass cv=5"),
+        ({"max_gap": 0.1}, {}, "no closed form with max_gap"),
+        ({"weight_scope": "loss"}, {"weights": 1.0}, "no closed form with weights of loss alone"),
+        ({"weight_scope": "constraint"}, {"weights": 1.0}, "weight_scope other than 'both'"),
+        ({}, {"weights": 0.0}, "no closed form with weights of zero"),
+        ({"alphas": [-1.0]}, {}, r"alphas=\[-1.0\]. Pass numbers of 0 or more"),
+        ({"alphas": []}, {}, "Pass numbers of 0 or more, at least one"),
+        ({"scoring": "r2"}, {}, "scoring='r2' is unknown"),
+        ({"gammas": [0.0]}, {}, r"gammas=\[0.0\]. Pass positive numbers"),
+        ({"unfairness": 2.0}, {}, "unfairness=2.0 is not a number between 0 and 1"),
+    ],
+)
+def test_wrong_use_speaks(change, fit, message, data):
+    X, y, s = data
+    people = {}
+    if "pool" in fit:
+        people["pool"] = (X, s)
+    if "weights" in fit:
+        people["sample_weight"] = np.append(np.full(49, 2.0), fit["weights"])
+    with pytest.raises(ValueError, match=message):
+        clone(PAIRS["kernel"][0]).set_params(**change).fit(X, y, sensitive_features=s, **people)
+
+
+@pytest.mark.filterwarnings("ignore:Nothing but a constant")  # one column, and that sensitive
+@pytest.mark.parametrize("kind", ["linear", "kernel", "folds"])
+def test_scikit_learns_checks(kind):
+    own = {"sensitive_columns": 0, "constraint": CovarianceParity("linear"), "alphas": [0.1, 1.0]}
+    estimator = {
+        "linear": ParityRidgeCV(**own),
+        "kernel": ParityKernelRidgeCV(kernel="rbf", **own),
+        "folds": ParityRidgeCV(cv=2, **own),
+    }[kind]
+    results = check_estimator(estimator, on_fail="raise", on_skip=None)
+    assert len(results) > 40
+
+
+def test_it_lives_in_a_pipeline(data):
+    X, y, s = data
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(StandardScaler(), clone(PAIRS["kernel"][0]))
+        pipeline.fit(X, y, sensitive_features=s)
+    assert pipeline[-1].alpha_ in ALPHAS
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Nothing but a constant")  # in one draw a group has one row
+def test_it_chooses_what_tests_best_where_the_textbooks_formula_does_not():
+    """A group of a few rows: the constraint moves when one of them is left out."""
+    alphas = np.logspace(-4, 3, 8)
+    options = {"kernel": "rbf", "gamma": 0.5, "fit_intercept": True, "min_group_size": 0}
+
+    def draw(rng, n):
+        s = (rng.random(n) < 0.1).astype(int)
+        X = rng.normal(size=(n, 2)) + 1.5 * s[:, None]
+        return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + s + 0.1 * rng.normal(size=n), s
+
+    close = {"recomputed": 0, "fixed": 0}
+    for seed in range(10):
+        X, y, s = draw(np.random.default_rng(seed), 40)
+        X_test, y_test, _ = draw(np.random.default_rng(1000 + seed), 4000)
+        tested, fixed = [], []
+        for alpha in alphas:
+            model = ParityKernelRidge(alpha=alpha, **options).fit(X, y, sensitive_features=s)
+            tested.append(np.mean((y_test - model.predict(X_test)) ** 2))
+            hat = model.fit(X, np.eye(40), sensitive_features=s).predict(X)
+            fixed.append(np.mean(((y - hat @ y) / (1 - np.diag(hat))) ** 2))
+        search = ParityKernelRidgeCV(alphas=alphas, **options).fit(X, y, sensitive_features=s)
+        best = int(np.argmin(tested))
+        close["recomputed"] += abs(search.best_index_ - best) <= 1
+        close["fixed"] += abs(int(np.argmin(fixed)) - best) <= 1
+    assert close["recomputed"] >= 9
+    assert close["fixed"] <= 5
