@@ -34,7 +34,14 @@ def test_the_examples_of_the_readme_run(capsys):
 
 @pytest.mark.parametrize(
     "page",
-    ["constraints.md", "add-a-constraint.md", "baselines.md", "losses.md", "reproduction.md"],
+    [
+        "constraints.md",
+        "add-a-constraint.md",
+        "baselines.md",
+        "losses.md",
+        "reproduction.md",
+        "audit.md",
+    ],
 )
 def test_the_examples_of_the_documents_run(page):
     examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
