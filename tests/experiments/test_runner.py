@@ -216,7 +216,7 @@ SCRIPT = """
     from tests.experiments.conftest import small
 
     def slow(entry, trial):
-        time.sleep(0.2)
+        time.sleep(0.1)
         return [{"value": float(trial.y[0])}]
 
     plan = Plan.make([small(measure=slow, trials=10)], Path(sys.argv[1]))

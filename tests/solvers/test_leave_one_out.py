@@ -53,7 +53,8 @@ def fast(smoother, Y, s, constraint, alpha, weights=None, control=None):
     left_out = LeftOut.of(
         rows, constraint.functionals, of_errors=isinstance(constraint, ResidualParity)
     )
-    return LeaveOneOut(smoother, Y, left_out).predict(alpha)
+    (found,) = LeaveOneOut(smoother, Y, left_out).predict(np.array([alpha]))
+    return found
 
 
 def kernel_smoother(X, kernel, weights, fit_intercept):

@@ -132,8 +132,7 @@ def leave_one_out(
         problem.rows, constraint.functionals, of_errors=isinstance(constraint, ResidualParity)
     )
     rows = LeaveOneOut(smoother, problem.task.Y, left_out)
-    for alpha in alphas:
-        fair, free = rows.predict(float(alpha))
+    for alpha, (fair, free) in zip(alphas, rows.predict(alphas), strict=True):
         yield float(alpha), (1 - unfairness) * fair + unfairness * free
 
 

@@ -8,18 +8,20 @@ Without row i, a fit to v has the values
 
     ``(Hv)_j − H_ji e_i``  at j ≠ i,  ``v_i − e_i``  at i,  ``e_i = (v_i − (Hv)_i) / (1 − h_i)``,
 
-so that the conditions on ν are q linear equations, and every λ costs O(n²(k + m) + n q³) once the
-eigenvalues are there.
+so that the conditions on ν are q linear equations. Once the eigenvalues are there, every λ costs
+O(n²(k + m) + n q³).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from meanparity._typing import FloatArray
 from meanparity.constraints.left_out import LeftOut
+from meanparity.groups import group_sums
 from meanparity.linalg import SymmetricMatrix, row_blocks
 
 _BLOCK = 512
@@ -71,30 +73,28 @@ class Smoother:
         keep = sizes > len(X) * np.finfo(float).eps * sizes.max(initial=0.0)
         return cls(Q[:, keep], sizes[keep] ** 2, root, constant)
 
-    def project(self, W: FloatArray) -> FloatArray:
-        """``Qᵀ U^{1/2} W`` for W of shape (n, c), which no penalty changes: (r, c)."""
-        projected: FloatArray = self.vectors.T @ self._scaled(W)
-        return projected
-
-    def apply(self, W: FloatArray, projected: FloatArray, alpha: float) -> FloatArray:
-        """``H W``: (n, c)."""
-        values = self.vectors @ (self._filter(alpha)[:, None] * projected)
+    def apply(self, W: FloatArray, alphas: FloatArray) -> FloatArray:
+        """``H W`` for W of shape (n, c) and every penalty: (p, n, c)."""
+        projected = self.vectors.T @ self._scaled(W)
+        f = self._filters(alphas)
+        columns = (f[:, :, None] * projected[:, None, :]).reshape(len(f), -1)
+        n, c = W.shape
+        values = (self.vectors @ columns).reshape(n, len(alphas), c).transpose(1, 0, 2)
         if self.constant is not None:
-            values += np.outer(self.constant, self.constant @ self._scaled(W))
+            values = values + np.outer(self.constant, self.constant @ self._scaled(W))
         return values if self.root is None else values / self.root[:, None]
 
-    def diagonal(self, alpha: float) -> FloatArray:
-        """The diagonal h of H: (n,)."""
-        f = self._filter(alpha)
-        h = np.concatenate(
-            [self.vectors[rows] ** 2 @ f for rows in row_blocks(len(self.vectors), _BLOCK)]
-        )
+    def diagonals(self, alphas: FloatArray) -> FloatArray:
+        """The diagonals h of H: (p, n)."""
+        f, n = self._filters(alphas), len(self.vectors)
+        h = np.concatenate([self.vectors[rows] ** 2 @ f for rows in row_blocks(n, _BLOCK)]).T
         return h if self.constant is None else h + self.constant**2
 
-    def _filter(self, alpha: float) -> FloatArray:
-        if alpha == 0:
-            return np.ones(len(self.values))
-        share: FloatArray = self.values / (self.values + alpha)
+    def _filters(self, alphas: FloatArray) -> FloatArray:
+        """``s/(s + λ)``: (r, p)."""
+        s = self.values[:, None]
+        with np.errstate(invalid="ignore"):
+            share: FloatArray = np.where(alphas > 0, s / (s + alphas), 1.0)
         return share
 
     def _scaled(self, W: FloatArray) -> FloatArray:
@@ -128,19 +128,27 @@ class LeaveOneOut:
     Y: FloatArray
     left_out: LeftOut
 
-    def predict(self, alpha: float) -> tuple[FloatArray, FloatArray]:
-        """Predictions under the constraint and without it, of each row by all others: (n, m)."""
-        W, projected = self._fixed
+    def predict(self, alphas: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """For each penalty, predictions of each row by all others: constrained and free, (n, m)."""
+        Z = self.left_out.codes[:, None] == np.arange(self.left_out.n_cells)
+        W = np.hstack([self.Y, Z.astype(float)])
+        alphas = np.asarray(alphas, dtype=np.float64)
+        both = zip(self.smoother.apply(W, alphas), self.smoother.diagonals(alphas), strict=True)
+        for H, h in both:
+            yield self._predict(W, H, h)
+
+    def _predict(
+        self, W: FloatArray, H: FloatArray, h: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """From ``W = [Y, Z]``, ``H W`` and the diagonal of H."""
         n, m = self.Y.shape
-        H, h = self.smoother.apply(W, projected, alpha), self.smoother.diagonal(alpha)
         spare = np.maximum(1 - h, np.finfo(float).eps)
         weights = np.ones(n) if self.smoother.root is None else self.smoother.root**2
-        free = (H - h[:, None] * W) / spare[:, None]  # of every column of W without row i
-        fair = free[:, :m].copy()
-        sums = np.zeros((self.left_out.n_cells, W.shape[1]))
-        np.add.at(sums, self.left_out.codes, weights[:, None] * H)  # Zᵀ U H W
-        totals = np.zeros((self.left_out.n_cells, m))
-        np.add.at(totals, self.left_out.codes, weights[:, None] * self.Y)  # Zᵀ U y
+        free = (H[:, :m] - h[:, None] * self.Y) / spare[:, None]
+        fair = free.copy()
+        k = self.left_out.n_cells
+        sums = group_sums(self.left_out.codes, weights[:, None] * H, k)  # Zᵀ U H W
+        totals = group_sums(self.left_out.codes, weights[:, None] * self.Y, k)  # Zᵀ U y
         for number, T in enumerate(self.left_out.tables):
             if not T.shape[1]:
                 continue
@@ -148,29 +156,37 @@ class LeaveOneOut:
             own = T[self.left_out.codes[rows]]  # T'z_i, (r, q)
             u = weights[rows, None]
             # Cᵀ of the fits to y and to the columns of Z T, without row i
-            V = np.hstack([W[:, :m][rows], own])
+            V = np.hstack([self.Y[rows], own])
             HV = np.hstack([H[rows, :m], H[rows, m:] @ T])
             error = (V - HV) / spare[rows, None]
-            lever = u * (H[rows, m:] @ T - h[rows, None] * own)
-            all_rows = np.hstack([T.T @ sums[:, :m], T.T @ sums[:, m:] @ T])
+            lever = u * (HV[:, m:] - h[rows, None] * own)
             values = (
-                all_rows
+                np.hstack([T.T @ sums[:, :m], T.T @ sums[:, m:] @ T])
                 - (u * own)[:, :, None] * HV[:, None, :]
                 - lever[:, :, None] * error[:, None, :]
             )
-            wanted = values[:, :, :m]
+            wanted, gram = values[:, :, :m], values[:, :, m:]
             if self.left_out.of_errors:
                 targets = T.T @ totals - (u * own)[:, :, None] * self.Y[rows][:, None, :]
                 wanted = wanted - targets
-            gram = values[:, :, m:]
-            gram = (gram + gram.transpose(0, 2, 1)) / 2
-            multipliers = np.linalg.pinv(gram, rcond=1e-10, hermitian=True) @ wanted
+            multipliers = _solve_each((gram + gram.transpose(0, 2, 1)) / 2, wanted)
             own_free = (HV[:, m:] - h[rows, None] * own) / spare[rows, None]
             fair[rows] -= np.einsum("rq,rqm->rm", own_free, multipliers)
-        return fair, free[:, :m]
+        return fair, free
 
-    @property
-    def _fixed(self) -> tuple[FloatArray, FloatArray]:
-        Z = self.left_out.codes[:, None] == np.arange(self.left_out.n_cells)
-        W = np.hstack([self.Y, Z.astype(float)])
-        return W, self.smoother.project(W)
+
+def _solve_each(gram: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Solve small systems (r, q, q) for (r, q, m); those that are singular for least norm."""
+    sizes = np.einsum("rqq->rq", gram)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = np.where(sizes > 0, sizes**-0.5, 0.0)
+    unit = scale[:, :, None] * gram * scale[:, None, :]
+    # a determinant that is not small says that no direction is lost
+    regular = np.abs(np.linalg.det(unit)) > 1e-6
+    found = np.empty_like(wanted)
+    found[regular] = np.linalg.solve(gram[regular], wanted[regular])
+    rest = ~regular
+    if rest.any():
+        inverse = np.linalg.pinv(gram[rest], rcond=1e-10, hermitian=True)
+        found[rest] = inverse @ wanted[rest]
+    return found
