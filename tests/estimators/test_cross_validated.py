@@ -168,6 +168,11 @@ def test_a_pool_takes_part_in_folds(data):
         ({"weight_scope": "constraint"}, {"weights": 1.0}, "weight_scope other than 'both'"),
         ({}, {"weights": 0.0}, "no closed form with weights of zero"),
         ({"alphas": [-1.0]}, {}, r"alphas=\[-1.0\]. Pass numbers of 0 or more"),
+        (
+            {"alphas": [0.0, 1.0]},
+            {},
+            r"Without a penalty \(alpha=0\) the fit goes through all rows",
+        ),
         ({"alphas": []}, {}, "Pass numbers of 0 or more, at least one"),
         ({"scoring": "r2"}, {}, "scoring='r2' is unknown"),
         ({"gammas": [0.0]}, {}, r"gammas=\[0.0\]. Pass positive numbers"),

@@ -160,3 +160,12 @@ def test_without_its_only_member_a_second_group_asks_for_nothing():
     fair, free = fast(smoother, Y, s, MeanParity(), 1.0)
     assert np.array_equal(fair[-1], free[-1])
     assert np.abs(fair - free)[:-1].min() > 0
+
+
+@pytest.mark.filterwarnings("ignore:Nothing but a constant")
+def test_more_conditions_than_functions():
+    X, Y, s = problem(11, n=30)
+    X = X[:, :1]
+    model = ParityRidge(min_group_size=0, continuous=[])
+    smoother = Smoother.of_columns(X, None, True)
+    check(fast(smoother, Y, s, MeanParity(), 1.0), brute(model, X, Y, s), Y)

@@ -127,6 +127,13 @@ def leave_one_out(
     problem: Problem, smoother: Smoother, alphas: FloatArray, unfairness: float
 ) -> Iterator[tuple[float, FloatArray]]:
     """For each penalty the predictions of each row by all others, at a position of the dial."""
+    if alphas.min() == 0 and len(smoother.values) + problem.task.fit_intercept >= len(
+        problem.task.Y
+    ):
+        raise ValueError(
+            "Without a penalty (alpha=0) the fit goes through all rows, and leaving one out says "
+            "nothing. Pass positive alphas."
+        )
     constraint = problem.constraint
     left_out = LeftOut.of(
         problem.rows, constraint.functionals, of_errors=isinstance(constraint, ResidualParity)
