@@ -10,13 +10,14 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from meanparity import (
     CovarianceParity,
+    MeanParity,
     ParityKernelRidge,
     ParityKernelRidgeCV,
     ParityRidge,
@@ -152,6 +153,21 @@ def test_weights_control_sparse_features_and_precomputed_kernels(data):
     assert inside.n_conditions_ == 4
 
 
+@pytest.mark.parametrize("constraint", [MeanParity(degree=2), CovarianceParity("linear")])
+def test_sensitive_numbers(constraint, data):
+    X, y, _ = data
+    age = np.random.default_rng(3).normal(size=50)
+    options = {**RBF, "constraint": constraint, "continuous": [0]}
+    search = ParityKernelRidgeCV(alphas=[1.0], **options).fit(X, y, sensitive_features=age)
+    predicted = np.empty(50)
+    for i in range(50):
+        keep = np.arange(50) != i
+        model = ParityKernelRidge(**options).fit(X[keep], y[keep], sensitive_features=age[keep])
+        predicted[i] = model.predict(X[[i]])[0]
+    expected = np.mean((y - predicted) ** 2)
+    assert search.cv_results_["mean_squared_error"] == pytest.approx([expected], rel=1e-10)
+
+
 def test_a_pool_takes_part_in_folds(data):
     X, y, s = data
     search = clone(PAIRS["kernel"][0]).set_params(cv=3)
@@ -174,6 +190,10 @@ def test_a_pool_takes_part_in_folds(data):
             r"Without a penalty \(alpha=0\) the fit goes through all rows",
         ),
         ({"alphas": []}, {}, "Pass numbers of 0 or more, at least one"),
+        ({"scoring": SmallestLoss(-1.0)}, {}, "pass a max_gap of 0 or more"),
+        ({"scoring": SmallestLoss(float("nan"))}, {}, "pass a max_gap of 0 or more"),
+        ({"constraint": MeanParity(n_knots=3)}, {}, "no closed form with knots of splines"),
+        ({"cv": ShuffleSplit(2, random_state=0)}, {}, "does not hold out every row exactly once"),
         ({"scoring": "r2"}, {}, "scoring='r2' is unknown"),
         ({"gammas": [0.0]}, {}, r"gammas=\[0.0\]. Pass positive numbers"),
         ({"unfairness": 2.0}, {}, "unfairness=2.0 is not a number between 0 and 1"),

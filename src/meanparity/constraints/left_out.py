@@ -18,7 +18,7 @@ MOST_CELLS = 200
 class LeftOut:
     """Functionals of n − 1 rows, n times: those without row i are ``C = diag(w) T[codes]``.
 
-    T depends on row i by its cell and its weight alone, so that there are few of them.
+    T depends on row i by its cell and its weight alone: without weights there are k of them.
 
     Parameters
     ----------

@@ -59,6 +59,8 @@ class CrossValidated(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: 
             raise ValueError(
                 f"scoring={scoring!r} is unknown. Pass None, or SmallestLoss(max_gap=...)."
             )
+        if not scoring.max_gap >= 0:
+            raise ValueError(f"scoring={scoring!r}: pass a max_gap of 0 or more, in units of y.")
         check_unfairness(self.unfairness)
         model = self._model(alpha=1.0, **self._spaces()[0])
         problem = read_problem(model, X, y, precomputed=_is_precomputed(model), **people)

@@ -28,7 +28,8 @@ class ParityRidgeCV(CrossValidated):
         Penalties to try; by default 17, two a decade, around the size of the features.
     cv : int, splitter or iterable, optional
         None is leave-one-out. Else as in scikit-learn: each fold is predicted by a fit to the
-        others; needed with a pool, sensitive numbers, `max_gap`, and constraints of your own.
+        others; needed with a pool, splines or more than 200 values of sensitive numbers,
+        `max_gap`, and constraints of your own.
     scoring : SmallestLoss, optional
         How to choose. ``SmallestLoss(max_gap=500)``: the smallest squared error among penalties
         whose held-out gap is at most 500.

@@ -106,6 +106,7 @@ def require_leave_one_out(estimator: Any, problem: Problem) -> None:
     reasons = {
         "parity on a pool": problem.pool is not None,
         f"constraint {type(problem.constraint).__name__}": type(problem.constraint) not in known,
+        "knots of splines, which move": getattr(problem.constraint, "n_knots", None) is not None,
         "max_gap": estimator.max_gap is not None,
         "weight_scope other than 'both'": rows.weights is not None
         and (task.weights is None or estimator.weight_scope != "both"),
@@ -127,9 +128,8 @@ def leave_one_out(
     problem: Problem, smoother: Smoother, alphas: FloatArray, unfairness: float
 ) -> Iterator[tuple[float, FloatArray]]:
     """For each penalty the predictions of each row by all others, at a position of the dial."""
-    if alphas.min() == 0 and len(smoother.values) + problem.task.fit_intercept >= len(
-        problem.task.Y
-    ):
+    n, functions = len(problem.task.Y), len(smoother.values) + problem.task.fit_intercept
+    if alphas.min() == 0 and functions >= n:
         raise ValueError(
             "Without a penalty (alpha=0) the fit goes through all rows, and leaving one out says "
             "nothing. Pass positive alphas."
@@ -151,6 +151,12 @@ def folds(
     X, y, *columns = indexable(X, y, *(people[name] for name in names))
     given = dict(zip(names, columns, strict=True))
     splits = list(check_cv(cv).split(X, y))
+    held_out = np.sort(np.concatenate([np.ravel(test) for _, test in splits]))
+    if not np.array_equal(held_out, np.arange(len(y))):
+        raise ValueError(
+            f"cv={cv!r} does not hold out every row exactly once. Pass a number of folds, or a "
+            "splitter such as KFold."
+        )
     for candidate in candidates:
         predicted = None
         for train, test in splits:
