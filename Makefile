@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-fast lint format bench reproduce clean
+.PHONY: demo test test-slow lint format bench reproduce clean
 
 $(READY): pyproject.toml
 	python3 -m venv $(VENV)
@@ -13,11 +13,15 @@ $(READY): pyproject.toml
 demo: $(READY)  ## fit free and parity models on bundled data, print the table, save the tradeoff
 	$(BIN)/python examples/demo.py
 
-test: $(READY)  ## the whole suite
-	$(BIN)/python -m pytest
+# one test process a core and one BLAS thread each: more threads than cores wait for each other
+WORKERS ?= $(shell nproc)
+PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-test-fast: $(READY)  ## the suite without what is marked slow
-	$(BIN)/python -m pytest -m "not slow"
+test: $(READY)  ## the suite
+	$(PYTEST) -m "not slow"
+
+test-slow: $(READY)  ## statistical and large tests
+	$(PYTEST) -m slow
 
 lint: $(READY)  ## style, types, layers
 	$(BIN)/ruff check .

@@ -30,7 +30,7 @@ def columns(draw):
 
 
 @given(column=columns(), m=st.integers(1, 3))
-@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=str)
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
 def test_functionals(constraint, column, m):
     rows = Rows.of(column, continuous=[])
     groups = rows.groups
@@ -143,7 +143,6 @@ def test_numbers_in_lists_are_numbers():
         ("precomputed", "cannot be 'precomputed'"),
         ("gaussian", "is not known"),
     ],
-    ids=str,
 )
 def test_what_is_no_sensitive_kernel(kernel, message):
     with pytest.raises(ValueError, match=message):

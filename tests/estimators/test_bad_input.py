@@ -121,7 +121,6 @@ def test_bad_kernels(parameters, message, data):
         ({"kernel": lambda a, b: float(a[0])}, "not symmetric"),
         ({"kernel": lambda a, b: np.nan}, "not finite"),
     ],
-    ids=str,
 )
 def test_more_bad_parameters(parameters, message, data):
     X, y, s = data
