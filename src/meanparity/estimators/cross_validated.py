@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,13 +19,17 @@ from meanparity.estimators.selection import (
     SmallestLoss,
     check_alphas,
     default_alphas,
+    fits_columns,
     folds,
     leave_one_out,
+    linear_folds,
     require_leave_one_out,
     select,
+    split,
 )
+from meanparity.linalg import SymmetricMatrix
 from meanparity.path import check_unfairness
-from meanparity.solvers.leave_one_out import Smoother
+from meanparity.solvers.leave_one_out import Smoother, centred_columns, centred_kernel
 
 
 class CrossValidated(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -37,6 +42,7 @@ class CrossValidated(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: 
     }
     alphas: Any
     cv: Any
+    fit_intercept: bool
     scoring: SmallestLoss | None
     unfairness: float
 
@@ -49,8 +55,35 @@ class CrossValidated(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: 
         """What besides the penalty is to be chosen, such as gammas."""
 
     @abstractmethod
+    def _is_linear(self, model: Any) -> bool:
+        """Whether the functions of a model are linear ones of the columns."""
+
+    @abstractmethod
+    def _gram(self, model: Any, problem: Problem) -> SymmetricMatrix:
+        """The kernel matrix of a model: (n, n)."""
+
+    def _columns(self, model: Any, problem: Problem) -> FloatArray | None:
+        """The columns of linear functions, if there are fewer of them than rows: (n, d)."""
+        X = problem.task.X
+        if not self._is_linear(model) or X.shape[0] <= X.shape[1]:
+            return None
+        return X.toarray() if sparse.issparse(X) else np.asarray(X)
+
     def _smoother(self, model: Any, problem: Problem) -> Smoother:
         """The matrix that takes targets to fitted values in the space of a model."""
+        settings = problem.task.weights, bool(self.fit_intercept)
+        X = self._columns(model, problem)
+        if X is not None:
+            return Smoother.of_columns(X, *settings)
+        return Smoother.of_kernel(self._gram(model, problem), *settings)
+
+    def _scale(self, model: Any, problem: Problem) -> float:
+        """The mean of a model's kernel of rows with themselves, by which penalties are scaled."""
+        settings = problem.task.weights, bool(self.fit_intercept)
+        X = self._columns(model, problem)
+        if X is not None:
+            return float((centred_columns(X, *settings) ** 2).sum()) / len(X)
+        return float(centred_kernel(self._gram(model, problem), *settings).diagonal.mean())
 
     def _search(self, X: Any, y: Any, **people: Any) -> Any:
         """Choose, and fit to all rows."""
@@ -93,14 +126,19 @@ class CrossValidated(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: 
     def _folds(
         self, X: Any, y: Any, problem: Problem, people: dict[str, Any]
     ) -> Iterator[tuple[Candidate, FloatArray]]:
+        splits = split(X, y, self.cv)
         for space in self._spaces():
             model = self._model(alpha=1.0, **space)
-            alphas = self.alphas
-            if alphas is None:
-                values = self._smoother(model, problem).values
-                alphas = default_alphas(float(values.sum()) / len(problem.task.Y))
-            candidates = [{"alpha": float(alpha), **space} for alpha in check_alphas(alphas)]
-            yield from folds(model, X, y, self.cv, candidates, people)
+            if self.alphas is None:
+                alphas = default_alphas(self._scale(model, problem))
+            else:
+                alphas = check_alphas(self.alphas)
+            if self._is_linear(model) and fits_columns(model, problem, splits):
+                for alpha, predicted in linear_folds(problem, splits, alphas, self.unfairness):
+                    yield {"alpha": alpha, **space}, predicted
+            else:
+                candidates = [{"alpha": float(alpha), **space} for alpha in alphas]
+                yield from folds(model, X, y, splits, candidates, people)
 
     def predict(self, X: Any) -> FloatArray:
         """Predictions for the rows of X, by the estimator that was chosen.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from meanparity.constraints import Constraint
 from meanparity.estimators.cross_validated import CrossValidated
@@ -14,7 +13,7 @@ from meanparity.estimators.kernel_ridge import ParityKernelRidge
 from meanparity.estimators.problem import Problem
 from meanparity.estimators.selection import Candidate, SmallestLoss
 from meanparity.kernels import AbstractKernel, Kernel, gram
-from meanparity.solvers.leave_one_out import Smoother
+from meanparity.linalg import SymmetricMatrix
 
 
 class ParityKernelRidgeCV(CrossValidated):
@@ -141,16 +140,13 @@ class ParityKernelRidgeCV(CrossValidated):
             raise ValueError(f"gammas={self.gammas!r}. Pass positive numbers, at least one.")
         return [{"gamma": float(value)} for value in values]
 
-    def _smoother(self, model: Any, problem: Problem) -> Smoother:
-        task, kernel = problem.task, model._kernel()
-        intercept = bool(self.fit_intercept)
-        n, d = task.X.shape
-        if isinstance(kernel, Kernel) and kernel.is_linear and n > d:
-            dense = task.X.toarray() if sparse.issparse(task.X) else np.asarray(task.X)
-            return Smoother.of_columns(dense, task.weights, intercept)
-        bound = kernel.bind(task.X, problem.table.feature_names)
-        K = gram(bound, task.X, advice="Use ParityRidgeCV, or fewer rows.")
-        return Smoother.of_kernel(K, task.weights, intercept)
+    def _is_linear(self, model: Any) -> bool:
+        kernel = model._kernel()
+        return isinstance(kernel, Kernel) and kernel.is_linear
+
+    def _gram(self, model: Any, problem: Problem) -> SymmetricMatrix:
+        bound = model._kernel().bind(problem.task.X, problem.table.feature_names)
+        return gram(bound, problem.task.X, advice="Use ParityRidgeCV, or fewer rows.")
 
 
 _SEARCH = ("alphas", "gammas", "cv", "scoring")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from meanparity.constraints import Constraint
 from meanparity.estimators.cross_validated import CrossValidated
 from meanparity.estimators.problem import Problem
 from meanparity.estimators.ridge import ParityRidge
 from meanparity.estimators.selection import Candidate, SmallestLoss
-from meanparity.solvers.leave_one_out import Smoother
+from meanparity.kernels import Kernel, gram
+from meanparity.linalg import SymmetricMatrix
 
 
 class ParityRidgeCV(CrossValidated):
@@ -117,10 +115,12 @@ class ParityRidgeCV(CrossValidated):
     def _spaces(self) -> list[Candidate]:
         return [{}]
 
-    def _smoother(self, model: Any, problem: Problem) -> Smoother:
+    def _is_linear(self, model: Any) -> bool:
+        return True
+
+    def _gram(self, model: Any, problem: Problem) -> SymmetricMatrix:
         X = problem.task.X
-        dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
-        return Smoother.of_columns(dense, problem.task.weights, bool(self.fit_intercept))
+        return gram(Kernel("linear").bind(X), X, advice="Use fewer rows.")
 
 
 _SEARCH = ("alphas", "cv", "scoring")

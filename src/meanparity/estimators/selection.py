@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.validation import _num_samples
 
 from meanparity._typing import FloatArray
-from meanparity.constraints import CovarianceParity, MeanParity, ResidualParity
+from meanparity.constraints import CovarianceParity, Functionals, MeanParity, ResidualParity
 from meanparity.constraints.left_out import MOST_CELLS, LeftOut
 from meanparity.estimators.problem import Problem
+from meanparity.estimators.ridge import centred
+from meanparity.solvers.folds import predict_folds
 from meanparity.solvers.leave_one_out import LeaveOneOut, Smoother
 
 Candidate = dict[str, Any]
@@ -143,20 +147,59 @@ def leave_one_out(
         yield float(alpha), (1 - unfairness) * fair + unfairness * free
 
 
+Splits = list[tuple[Any, Any]]
+
+
+def split(X: Any, y: Any, cv: Any) -> Splits:
+    """The rows of training and test of each fold; every row is held out once."""
+    X, y = indexable(X, y)
+    splits = list(check_cv(cv).split(X, y))
+    held_out = np.sort(np.concatenate([np.ravel(test) for _, test in splits]))
+    if not np.array_equal(held_out, np.arange(_num_samples(y))):
+        raise ValueError(
+            f"cv={cv!r} does not hold out every row exactly once. Pass a number of folds, or a "
+            "splitter such as KFold."
+        )
+    return splits
+
+
+def fits_columns(estimator: Any, problem: Problem, splits: Splits) -> bool:
+    """Whether folds have a closed form: linear, trained on all others, more rows than columns."""
+    n, d = problem.task.X.shape
+    fewest = min(n - len(test) for _, test in splits)
+    return (
+        estimator.solver in ("auto", "primal")
+        and problem.pool is None
+        and estimator.max_gap is None
+        and fewest > d
+        and all(
+            len(train) + len(test) == n == len(np.union1d(train, test)) for train, test in splits
+        )
+    )
+
+
+def linear_folds(
+    problem: Problem, splits: Splits, alphas: FloatArray, unfairness: float
+) -> Iterator[tuple[float, FloatArray]]:
+    """For each penalty the predictions of each fold by linear fits to the others, in one pass."""
+    task, _ = centred(problem.task)
+
+    def functionals(keep: NDArray[np.bool_]) -> Functionals:
+        rows = problem.rows.some(keep)
+        return problem.constraint.settled(rows).functionals(rows)
+
+    both = predict_folds(task, [np.asarray(test) for _, test in splits], functionals, alphas)
+    for alpha, fair, free in zip(alphas, *both, strict=True):
+        yield float(alpha), (1 - unfairness) * fair + unfairness * free
+
+
 def folds(
-    model: Any, X: Any, y: Any, cv: Any, candidates: list[Candidate], people: dict[str, Any]
+    model: Any, X: Any, y: Any, splits: Splits, candidates: list[Candidate], people: dict[str, Any]
 ) -> Iterator[tuple[Candidate, FloatArray]]:
     """For each candidate the predictions of each fold by fits to the others."""
     names = [name for name, value in people.items() if value is not None and name != "pool"]
     X, y, *columns = indexable(X, y, *(people[name] for name in names))
     given = dict(zip(names, columns, strict=True))
-    splits = list(check_cv(cv).split(X, y))
-    held_out = np.sort(np.concatenate([np.ravel(test) for _, test in splits]))
-    if not np.array_equal(held_out, np.arange(len(y))):
-        raise ValueError(
-            f"cv={cv!r} does not hold out every row exactly once. Pass a number of folds, or a "
-            "splitter such as KFold."
-        )
     for candidate in candidates:
         predicted = None
         for train, test in splits:
@@ -167,7 +210,7 @@ def folds(
             )
             values = np.asarray(part.predict(_safe_indexing(X, test)))
             if predicted is None:
-                predicted = np.full((len(y), *values.shape[1:]), np.nan)
+                predicted = np.full((_num_samples(y), *values.shape[1:]), np.nan)
             predicted[test] = values
         assert predicted is not None
         yield candidate, predicted.reshape(len(predicted), -1)

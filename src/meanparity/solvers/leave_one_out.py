@@ -54,21 +54,14 @@ class Smoother:
     ) -> Smoother:
         """From the kernel matrix, (n, n), which is overwritten."""
         root, constant = _parts(len(K), weights, fit_intercept)
-        if constant is not None:
-            K, _ = K.centre(constant**2)
-        if root is not None:
-            K = K.scale(root)
-        eigen = K.eigen()
+        eigen = centred_kernel(K, weights, fit_intercept).eigen()
         return cls(eigen.vectors, np.maximum(eigen.values, 0.0), root, constant)
 
     @classmethod
     def of_columns(cls, X: FloatArray, weights: FloatArray | None, fit_intercept: bool) -> Smoother:
         """From features, (n, d), of linear functions."""
         root, constant = _parts(len(X), weights, fit_intercept)
-        if constant is not None:
-            X = X - constant**2 @ X
-        if root is not None:
-            X = root[:, None] * X
+        X = centred_columns(X, weights, fit_intercept)
         Q, sizes, _ = np.linalg.svd(X, full_matrices=False)
         keep = sizes > len(X) * np.finfo(float).eps * sizes.max(initial=0.0)
         return cls(Q[:, keep], sizes[keep] ** 2, root, constant)
@@ -99,6 +92,24 @@ class Smoother:
 
     def _scaled(self, W: FloatArray) -> FloatArray:
         return W if self.root is None else self.root[:, None] * W
+
+
+def centred_kernel(
+    K: SymmetricMatrix, weights: FloatArray | None, fit_intercept: bool
+) -> SymmetricMatrix:
+    """The kernel matrix, which is overwritten, centred for an intercept and scaled by √u."""
+    root, constant = _parts(len(K), weights, fit_intercept)
+    if constant is not None:
+        K, _ = K.centre(constant**2)
+    return K if root is None else K.scale(root)
+
+
+def centred_columns(X: FloatArray, weights: FloatArray | None, fit_intercept: bool) -> FloatArray:
+    """Features, (n, d), centred for an intercept and scaled by √u."""
+    root, constant = _parts(len(X), weights, fit_intercept)
+    if constant is not None:
+        X = X - constant**2 @ X
+    return X if root is None else root[:, None] * X
 
 
 def _parts(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -193,20 +194,69 @@ def _orthogonal(
 ) -> tuple[FloatArray, FloatArray]:
     """Both solutions from singular values of X, without and with the directions Q."""
     R, RY = rows.triangle()
-    cut = rows.rounding(R)
-    rest = np.linalg.qr(Q, mode="complete")[0][:, Q.shape[1] :]  # all that Q does not see
-    particular = Q @ target
-    fair = particular + rest @ _ridge(R @ rest, RY - R @ particular, alpha, cut)
-    return fair, _ridge(R, RY, alpha, cut)
+    path = RidgePath.of(R, RY, Q, target, rows.rounding(R))
+    fair, free = path.fair(np.array([alpha])), path.free(np.array([alpha]))
+    return fair[0], free[0]
 
 
-def _ridge(R: FloatArray, Y: FloatArray, alpha: float, cut: float) -> FloatArray:
-    """Least-norm minimiser of ``‖Y − Rθ‖² + λ‖θ‖²``; singular values up to `cut` are rounding."""
-    U, s, Vt = np.linalg.svd(R, full_matrices=False)
-    keep = s > cut
-    s, U, Vt = s[keep], U[:, keep], Vt[keep]
-    theta: FloatArray = Vt.T @ ((s / (s**2 + alpha))[:, None] * (U.T @ Y))
-    return theta
+@dataclass(frozen=True, eq=False)
+class RidgePath:
+    """Both solutions for any penalty, from singular values of a triangle R.
+
+    Parameters
+    ----------
+    constrained, whole : _Singular
+        Of what is left of R beside the directions that the constraint sees, and of all of it.
+    rest : (d, d − r) array
+        Orthonormal directions that the constraint does not see.
+    particular : (d, m) array
+        The least θ that meets the constraint.
+    """
+
+    constrained: _Singular
+    whole: _Singular
+    rest: FloatArray
+    particular: FloatArray
+
+    @classmethod
+    def of(
+        cls, R: FloatArray, RY: FloatArray, Q: FloatArray, target: FloatArray, cut: float
+    ) -> Self:
+        """Of ``‖RY − Rθ‖² + λ‖θ‖²`` subject to ``Qᵀθ = target``; `cut` as in `rounding`."""
+        rest = np.linalg.qr(Q, mode="complete")[0][:, Q.shape[1] :]
+        particular = Q @ target
+        constrained = _Singular.of(R @ rest, RY - R @ particular, cut)
+        return cls(constrained, _Singular.of(R, RY, cut), rest, particular)
+
+    def fair(self, alphas: FloatArray) -> FloatArray:
+        """θ of the constrained minimisers: (p, d, m)."""
+        theta: FloatArray = self.particular + self.rest @ self.constrained.ridge(alphas)
+        return theta
+
+    def free(self, alphas: FloatArray) -> FloatArray:
+        """θ of the free minimisers: (p, d, m)."""
+        return self.whole.ridge(alphas)
+
+
+@dataclass(frozen=True, eq=False)
+class _Singular:
+    """Singular values, right singular vectors and the targets in terms of the left ones."""
+
+    s: FloatArray
+    right: FloatArray
+    targets: FloatArray
+
+    @classmethod
+    def of(cls, R: FloatArray, Y: FloatArray, cut: float) -> Self:
+        U, s, right = np.linalg.svd(R, full_matrices=False)
+        keep = s > cut
+        return cls(s[keep], right[keep], U[:, keep].T @ Y)
+
+    def ridge(self, alphas: FloatArray) -> FloatArray:
+        """Least-norm minimisers of ``‖Y − Rθ‖² + λ‖θ‖²``: (p, d, m)."""
+        shrunk = self.s / (self.s**2 + alphas[:, None])
+        theta: FloatArray = self.right.T @ (shrunk[:, :, None] * self.targets)
+        return theta
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,125 @@
+"""Folds in one pass, beside a fit to every fold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import KFold, PredefinedSplit
+
+from meanparity import ParityKernelRidgeCV, ParityRidge, ParityRidgeCV
+from meanparity.estimators import selection
+
+ALPHAS = np.array([0.0, 1e-3, 1.0, 100.0])
+
+
+def one_by_one(model, X, y, splits, **people):
+    """Held-out predictions, from a fit for every fold and penalty."""
+    found = []
+    for alpha in ALPHAS:
+        predicted = np.empty_like(y)
+        for train, test in splits:
+            some = {name: value[train] for name, value in people.items()}
+            fitted = clone(model).set_params(alpha=alpha).fit(X[train], y[train], **some)
+            predicted[test] = fitted.predict(X[test])
+        found.append(predicted)
+    return np.array(found)
+
+
+def in_one_pass(search, X, y, people):
+    """Held-out predictions of all penalties, of a search that fits no fold."""
+    seen = []
+
+    def never(*args, **kwargs):
+        raise AssertionError("a fold was fitted")
+
+    def keep(problem, predictions, scoring):
+        pairs = list(predictions)
+        seen.extend(predicted for _, predicted in pairs)
+        return selection.select(problem, iter(pairs), scoring)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("meanparity.estimators.cross_validated.folds", never)
+        patch.setattr("meanparity.estimators.cross_validated.select", keep)
+        search.fit(X, y, **people)
+    return np.array(seen)
+
+
+@pytest.mark.filterwarnings("ignore")
+@given(
+    seed=st.integers(0, 10**6),
+    kind=st.sampled_from(["mean_parity", "covariance_parity", "residual_parity"]),
+    intercept=st.booleans(),
+    weighted=st.booleans(),
+    control=st.booleans(),
+    outputs=st.sampled_from([None, 2]),
+    far=st.sampled_from([0.0, 1e4]),
+    deficient=st.booleans(),
+    unfairness=st.sampled_from([0.0, 0.3, 1.0]),
+)
+def test_folds_equal_fits(
+    seed, kind, intercept, weighted, control, outputs, far, deficient, unfairness
+):
+    rng = np.random.default_rng(seed)
+    n, d = 60, 7
+    X = rng.standard_normal((n, d)) * 10.0 ** rng.integers(-1, 2, d) + far
+    if deficient:
+        X[:, 1] = X[:, 0]
+    s = np.concatenate([np.repeat(["a", "b", "c"], 10), rng.choice(["a", "b", "c"], n - 30)])
+    y = rng.standard_normal((n, outputs) if outputs else n) + (s == "b").reshape(
+        (n, 1) if outputs else n
+    )
+    people = {"sensitive_features": s}
+    if weighted:
+        people["sample_weight"] = rng.uniform(0.5, 2.0, n)
+    if control:
+        people["control_features"] = rng.choice(["u", "v"], n)
+    settings = {
+        "constraint": kind,
+        "fit_intercept": intercept,
+        "unfairness": unfairness,
+        "min_group_size": 0,
+        "continuous": [],
+    }
+    cv = KFold(4, shuffle=True, random_state=seed)
+    search = ParityRidgeCV(alphas=ALPHAS, cv=cv, **settings)
+    got = in_one_pass(search, X, y, people)
+    expected = one_by_one(ParityRidge(**settings), X, y, list(cv.split(X)), **people)
+    digits = 1e-9 * max(1.0, far)
+    scale = np.abs(expected).max()
+    assert np.abs(got.reshape(expected.shape) - expected).max() <= digits * scale
+
+
+def test_a_group_of_one_fold_only():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 3)), rng.standard_normal(40)
+    s = np.array(["a", "b"] * 20)
+    s[:4] = "c"
+    cv = PredefinedSplit(np.repeat([0, 1, 2, 3, 4], [4, 9, 9, 9, 9]))
+    search = ParityRidgeCV(alphas=ALPHAS, cv=cv, min_group_size=0)
+    got = in_one_pass(search, X, y, {"sensitive_features": s})
+    model = ParityRidge(min_group_size=0)
+    expected = one_by_one(model, X, y, list(cv.split()), sensitive_features=s)
+    assert np.allclose(got[..., 0], expected, rtol=0, atol=1e-12)
+
+
+def test_folds_of_no_weight():
+    rng = np.random.default_rng(0)
+    X, y, s = rng.standard_normal((40, 3)), rng.standard_normal(40), np.array(["a", "b"] * 20)
+    weights = np.repeat([0.0, 1.0], [10, 30])
+    search = ParityRidgeCV(alphas=ALPHAS, cv=4, min_group_size=0)
+    got = in_one_pass(search, X, y, {"sensitive_features": s, "sample_weight": weights})
+    inside = weights > 0
+    fitted = ParityRidge(alpha=1.0).fit(X[inside], y[inside], sensitive_features=s[inside])
+    assert np.allclose(got[2, :10, 0], fitted.predict(X[:10]), rtol=0, atol=1e-12)
+
+
+def test_a_linear_kernel_is_linear():
+    rng = np.random.default_rng(0)
+    X, y, s = rng.standard_normal((40, 3)), rng.standard_normal(40), np.array(["a", "b"] * 20)
+    people = {"sensitive_features": s}
+    kernel = in_one_pass(ParityKernelRidgeCV(alphas=ALPHAS, cv=5), X, y, people)
+    columns = ParityRidgeCV(alphas=ALPHAS, cv=5, fit_intercept=False)
+    assert np.allclose(kernel, in_one_pass(columns, X, y, people), rtol=0, atol=1e-12)
