@@ -2,6 +2,7 @@
 
 from meanparity.constraints import CovarianceParity, LinearParity, MeanParity, ResidualParity
 from meanparity.estimators import (
+    ParityAdjusted,
     ParityKernelClassifier,
     ParityKernelRegressor,
     ParityKernelRidge,
@@ -17,6 +18,7 @@ __all__ = [
     "CovarianceParity",
     "LinearParity",
     "MeanParity",
+    "ParityAdjusted",
     "ParityKernelClassifier",
     "ParityKernelRegressor",
     "ParityKernelRidge",

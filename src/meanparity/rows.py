@@ -328,7 +328,11 @@ class Rows:
 
     def label(self, cell: int) -> tuple[Hashable, ...]:
         """The sensitive values of a cell, None if missing."""
-        codes = self.cells[cell, : len(self.reading.sensitive)].tolist()
+        return self.values(cell)[: len(self.reading.sensitive)]
+
+    def values(self, cell: int) -> tuple[Hashable, ...]:
+        """The sensitive and control values of a cell, None if missing."""
+        codes = self.cells[cell].tolist()
         return tuple(None if c < 0 else self.levels[j][c] for j, c in enumerate(codes))
 
     def is_known(self, columns: Sequence[str]) -> NDArray[np.bool_]:

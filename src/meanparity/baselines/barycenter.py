@@ -17,8 +17,8 @@ from meanparity.baselines.base import (
     require_groups,
     require_single_output,
 )
-from meanparity.baselines.wrapper import check_regressor, fit_clone, predictions
-from meanparity.estimators.training import read_features
+from meanparity.estimators.training import read_features, read_people
+from meanparity.estimators.wrapped import check_regressor, fit_clone, predictions
 from meanparity.exceptions import warn
 from meanparity.groups import Groups
 from meanparity.metrics import wasserstein_gap
@@ -179,7 +179,7 @@ class BarycenterRegressor(AwareBaseline):
         features = read_features(self, self._table, X, reset=False, convert=self._convert)
         values = predictions(self.estimator_, features)
         people = self._table, self._reading, X, sensitive_features, len(values)
-        groups = self._people(*people).groups
+        groups = read_people(self, *people).groups
         assert groups is not None
         moved = self._move(values, groups, self._known(groups))
         return np.asarray((1 - self._unfairness) * moved + self._unfairness * values)

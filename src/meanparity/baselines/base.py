@@ -20,8 +20,7 @@ from meanparity.estimators.training import (
     read_training,
     refuse_identifier,
 )
-from meanparity.rows import Reading, Rows
-from meanparity.sources import Table
+from meanparity.rows import Rows
 
 ACCEPT_NUMBERS = (
     "CovariancePenaltyRidge",
@@ -92,27 +91,6 @@ class AwareBaseline(Baseline, ABC):
         """
         predicted = self.predict(X, sensitive_features=sensitive_features)
         return float(r2_score(y, predicted, sample_weight=sample_weight))
-
-    def _people(
-        self, table: Table, reading: Reading, X: Any, sensitive_features: Any, n_rows: int
-    ) -> Rows:
-        """The sensitive values of rows to predict; an error says that they are needed."""
-        name = type(self).__name__
-        if sensitive_features is None and not table.sensitive:
-            raise ValueError(
-                f"{name} needs the sensitive features of the rows it predicts. Pass predict(X, "
-                "sensitive_features=...), or, if they are columns of X, name them: "
-                f"{name}(sensitive_columns=[...])."
-            )
-        if table.sensitive and not table.drop_sensitive and sensitive_features is not None:
-            raise ValueError(
-                f"sensitive_features are given, but fit read them from the columns of X that "
-                f"sensitive_columns={self.sensitive_columns!r} names. Leave them out."
-            )
-        if sensitive_features is None:  # the same columns, whether they have names here or not
-            values = table.sensitive_values(X).values()
-            sensitive_features = dict(zip(reading.sensitive, values, strict=True))
-        return reading.rows(sensitive_features, n_rows=n_rows)
 
 
 def require_groups(rows: Rows, method: str) -> Functionals:

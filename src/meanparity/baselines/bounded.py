@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from meanparity._typing import FloatArray
 from meanparity.baselines.base import AwareBaseline, check_range, require_single_output
 from meanparity.baselines.two_stage import Spectrum, TwoStage
-from meanparity.estimators.training import Training, read_features, refuse_identifier
+from meanparity.estimators.training import Training, read_features, read_people, refuse_identifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class BoundedRegression(AwareBaseline):
         else:
             encoder = self._stages.encoder
             people = self._table, encoder.reading, X, sensitive_features, features.shape[0]
-            numbers = encoder.encode(self._people(*people))
+            numbers = encoder.encode(read_people(self, *people))
         S = self._stages.sensitive(numbers)
         return self._mean + self._unit * self._evaluate(S, self._stages.rest(features, S))
 

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from meanparity._typing import Features, FloatArray
 from meanparity.baselines.base import Baseline, check_range, require_groups, require_single_output
 from meanparity.baselines.game import Costs, Grid, Mixture, Oracle, play
-from meanparity.baselines.wrapper import check_regressor, fit_clone, predictions, weight_keyword
 from meanparity.estimators.training import read_features
+from meanparity.estimators.wrapped import check_regressor, fit_clone, predictions, weight_keyword
 from meanparity.linalg import require_memory
 
 _MOST = 10_000  # thresholds

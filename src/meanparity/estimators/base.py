@@ -68,7 +68,7 @@ class ParityModel(BaseEstimator):  # type: ignore[misc]
             recognised = isinstance(self.continuous, str) and self.continuous == "auto"
             warn_of_reading(problem, recognised, self.min_group_size)
             solution, functions = solve(problem)
-        _refuse_overflow(solution)
+        refuse_overflow(solution)
 
         task, rows = problem.task, problem.rows
         comparison = Comparison(rows.reading, problem.constraint, self.weight_scope)
@@ -86,7 +86,7 @@ class ParityModel(BaseEstimator):  # type: ignore[misc]
         )
         if self.max_gap is not None:
             unfairness = self.tradeoff_.for_gap(self.max_gap).unfairness
-        _refuse_nonsense(problem, left)
+        refuse_nonsense(problem, left)
         self.unfairness_ = unfairness
         self.parity_residual_ = float(np.abs((1 - unfairness) * left).max(initial=0.0))
         warn_of_result(problem, solution, (1 - unfairness) * left)
@@ -221,7 +221,7 @@ def _group_means(rows: Rows, fitted: FloatArray, single_output: bool) -> dict[An
     return {key: mean for key, mean, there in pairs if there}
 
 
-def _refuse_nonsense(problem: Problem, gaps: FloatArray) -> None:
+def refuse_nonsense(problem: Problem, gaps: FloatArray) -> None:
     """Refuse gaps, (r, m), of the size of y's own spread where there should be none at all."""
     if problem.task.targets.any():
         return  # not all targets can be met, and a warning says so
@@ -235,7 +235,8 @@ def _refuse_nonsense(problem: Problem, gaps: FloatArray) -> None:
         )
 
 
-def _refuse_overflow(solution: Solution) -> None:
+def refuse_overflow(solution: Solution) -> None:
+    """Refuse what is not finite."""
     numbers = (solution.info.residual, solution.fair.objective, solution.free.objective)
     if not all(np.isfinite(value).all() for value in numbers):
         raise ValueError(

@@ -44,6 +44,22 @@ class SmallestLoss:
 
     max_gap: float = np.inf
 
+    def __call__(self, cv_results: dict[str, Any]) -> int:
+        """Which row of the results of a scikit-learn search, whose `refit` this is.
+
+        Its ``scoring`` names two scores: ``{"loss": "neg_mean_squared_error", "gap":
+        parity_scorer()}``.
+        """
+        scores = [cv_results.get(f"mean_test_{name}") for name in ("loss", "gap")]
+        if any(score is None for score in scores):
+            raise ValueError(
+                "The search has no scores named 'loss' and 'gap'. Pass scoring={'loss': "
+                "'neg_mean_squared_error', 'gap': parity_scorer()}."
+            )
+        failed = np.inf  # no score at all
+        losses, gaps = (np.nan_to_num(-np.asarray(s, dtype=float), nan=failed) for s in scores)
+        return self.choose(losses, gaps)
+
     def choose(self, losses: FloatArray, gaps: FloatArray) -> int:
         """Which of p candidates, whose losses and gaps are (p,); the last one of equals."""
         allowed = gaps <= self.max_gap

@@ -10,7 +10,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import validate_data
 
 from meanparity._typing import FloatArray
-from meanparity.rows import Rows
+from meanparity.rows import Reading, Rows
 from meanparity.sources import Table, check_weights
 
 
@@ -148,6 +148,34 @@ def sensitive_values(
         f"if the sensitive columns are in X, name them: {name}(sensitive_columns=[...])."
         + (pool if hasattr(estimator, "parity_on") else "")
     )
+
+
+def read_people(
+    estimator: Any,
+    table: Table,
+    reading: Reading,
+    X: Any,
+    sensitive_features: Any,
+    n_rows: int,
+    control_features: Any = None,
+) -> Rows:
+    """The sensitive and control values of rows to predict; an error says that they are needed."""
+    name = type(estimator).__name__
+    if sensitive_features is None and not table.sensitive:
+        raise ValueError(
+            f"{name} needs the sensitive features of the rows it predicts. Pass predict(X, "
+            "sensitive_features=...), or, if they are columns of X, name them: "
+            f"{name}(sensitive_columns=[...])."
+        )
+    if table.sensitive and not table.drop_sensitive and sensitive_features is not None:
+        raise ValueError(
+            "sensitive_features are given, but fit read them from the columns of X that "
+            f"sensitive_columns={estimator.sensitive_columns!r} names. Leave them out."
+        )
+    if sensitive_features is None:  # the same columns, whether they have names here or not
+        values = table.sensitive_values(X).values()
+        sensitive_features = dict(zip(reading.sensitive, values, strict=True))
+    return reading.rows(sensitive_features, control_features=control_features, n_rows=n_rows)
 
 
 def refuse_identifier(rows: Rows, if_number: str = "pass continuous=[its name] or bin it") -> None:

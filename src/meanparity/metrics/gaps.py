@@ -1,9 +1,4 @@
-"""Gaps of predictions between groups, as the paper defines them.
-
-Every metric has the signature of scikit-learn's and Fairlearn's metrics, ``metric(y_true, y_pred,
-*, sensitive_features, sample_weight=None)``. Parity is a property of the predictions alone, so
-`y_true` is not looked at and may be None.
-"""
+"""Gaps of predictions between groups, as the paper defines them."""
 
 from __future__ import annotations
 
@@ -17,14 +12,6 @@ from meanparity._typing import FloatArray
 from meanparity.constraints import CovarianceParity
 from meanparity.groups import Groups, read_columns
 from meanparity.sources import check_weights
-
-__all__ = [
-    "covariance_norm",
-    "group_means",
-    "max_mean_gap",
-    "mean_parity_gap",
-    "wasserstein_gap",
-]
 
 
 def group_means(
@@ -54,7 +41,7 @@ def group_means(
     >>> group_means(None, [1.0, 2.0, 6.0], sensitive_features=["a", "a", "b"])
     {'a': 1.5, 'b': 6.0}
     """
-    values, groups, weight = _check(y_pred, sensitive_features, sample_weight)
+    values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
     means = groups.means(values, weight)
     return dict(zip(groups.keys, map(_output, means), strict=True))
 
@@ -143,7 +130,7 @@ def wasserstein_gap(
     >>> wasserstein_gap(None, [0.0, 1.0, 0.5, 0.5], sensitive_features=["a", "a", "b", "b"])
     0.5
     """
-    values, groups, weight = _check(y_pred, sensitive_features, sample_weight)
+    values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
     weight = np.ones(groups.n_rows) if weight is None else weight
 
     def distance(column: FloatArray) -> float:
@@ -183,7 +170,7 @@ def covariance_norm(
     >>> covariance_norm(None, [1.0, 2.0, 6.0, 7.0], sensitive_features=[0, 0, 1, 1])
     1.25
     """
-    values, groups, weight = _check(y_pred, sensitive_features, sample_weight)
+    values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
     weight = np.ones(groups.n_rows) if weight is None else weight
     centred = values - np.average(values, axis=0, weights=weight)
     features = CovarianceParity(kernel, gamma, degree, coef0).features(groups)
@@ -222,7 +209,7 @@ def _mean_gaps(
     y_pred: Any, sensitive_features: Any, sample_weight: Any, control_features: Any
 ) -> FloatArray:
     """Group means less the mean of all rows, or of their stratum: (r,) or (r, m)."""
-    values, groups, weight = _check(y_pred, sensitive_features, sample_weight)
+    values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
     if control_features is None:
         gaps: FloatArray = groups.means(values, weight) - np.average(values, axis=0, weights=weight)
         return gaps
@@ -241,9 +228,10 @@ def _mean_gaps(
     return inside
 
 
-def _check(
+def check_predictions(
     y_pred: Any, sensitive_features: Any, sample_weight: Any
 ) -> tuple[FloatArray, Groups, FloatArray | None]:
+    """Predictions, groups and weights of as many rows; every group has weight."""
     values = check_array(y_pred, ensure_2d=False, dtype=np.float64, input_name="y_pred")
     groups = Groups.from_columns(sensitive_features)
     check_consistent_length(values, groups.codes)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import sklearn
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
@@ -17,7 +18,8 @@ from meanparity._typing import FloatArray
 def check_regressor(estimator: Any) -> None:
     """Refuse what cannot be fitted, and predict."""
     if isinstance(estimator, type) or not all(
-        hasattr(type(estimator), name) for name in ("fit", "predict", "get_params")
+        hasattr(estimator, name) or hasattr(type(estimator), name)  # some predict once fitted
+        for name in ("fit", "predict", "get_params")
     ):
         raise TypeError(
             f"estimator={estimator!r} is not a regressor. Pass an object with fit and predict, "
@@ -53,7 +55,9 @@ def weight_keyword(estimator: Any) -> str | None:
 
 
 def fit_clone(estimator: Any, X: Any, y: FloatArray, weights: FloatArray | None) -> Any:
-    """A fitted copy of a regressor, which may write into what it gets."""
+    """A fitted copy of a regressor, which may write into what it gets; a frozen one stays."""
+    if isinstance(estimator, FrozenEstimator):
+        return clone(estimator)
     model, X, y = clone(estimator), _copied(X), y.copy()
     if weights is None:
         model.fit(X, y)

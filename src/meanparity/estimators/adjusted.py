@@ -1,0 +1,267 @@
+"""Parity for the predictions of any regressor, by the smallest shift in mean square."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import r2_score
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from meanparity._typing import FloatArray
+from meanparity.estimators.corrections import FunctionCorrection, GroupShifts, check_space
+from meanparity.estimators.training import (
+    check_flags,
+    read_features,
+    read_people,
+    sensitive_values,
+)
+from meanparity.estimators.wrapped import check_regressor, fit_clone, predictions
+from meanparity.path import check_unfairness
+from meanparity.sources import Pool, Table, check_weights
+
+
+class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Any regressor f, such as gradient boosting, plus the smallest correction that gives parity.
+
+    A function g of X (the default) is the one with the least ``Σ_i u_i g(x_i)² + α‖g‖²`` for which
+    ``f + g`` meets the constraint; it does not need to know the groups of new rows. A shift of each
+    group (``correction="groups"``) is the least one of all, and needs to know them. Either leaves
+    the mean of all predictions as it is.
+
+    Parameters
+    ----------
+    estimator : regressor, optional
+        f, any scikit-learn regressor; `LinearRegression` by default. One that is fitted already
+        stays so in ``sklearn.frozen.FrozenEstimator(f)``.
+    correction : ParityRidge, ParityKernelRidge or "groups", optional
+        The functions g, with their penalty, and all that says what has to hold and where:
+        constraint, `parity_on`, `intersectional`, `continuous`, `missing`, `weight_scope`. By
+        default ``ParityRidge(alpha=0)``, the linear function of least mean square. "groups" shifts
+        each group of categories, inside each stratum of control features.
+    unfairness : float, default=0.0
+        The dial: 0 is parity, 1 is f itself; between, every gap is this share of that of f.
+    sensitive_columns : int, str or list of them, optional
+        Positions or names of columns of X that say who is in which group, instead of
+        `sensitive_features`. They stay features as well unless `drop_sensitive`.
+    drop_sensitive : bool, default=False
+        Whether `sensitive_columns` are left out of the features of f and g. They may hold text
+        then.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The fitted f.
+    shift_ : float
+        Root of the (weighted) mean square of the correction on the rows of fit.
+    base_gaps_, gaps_ : dict
+        Each gap of f that the constraint is about, and what is left of it, in the units of y.
+    base_pool_gaps_, pool_gaps_ : dict
+        The same on the pool.
+    parity_residual_ : float
+        Largest deviation from the constraint on the rows on which it holds.
+    n_features_in_, feature_names_in_
+        Number and names of the columns seen in fit.
+
+    Notes
+    -----
+    The gaps that are closed are those on the rows of `fit` (and of the pool). Flexible regressors
+    predict the rows they were trained on better than others, so their gaps are larger on these than
+    on new rows: freeze a fitted f, and fit the correction to other rows; their y is not needed. Or
+    pass the people to be scored as a pool.
+
+    A linear g meets as many conditions as X has columns at most; where it cannot meet all, a
+    warning says what is left.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import HistGradientBoostingRegressor
+    >>> from meanparity.datasets import make_synthetic
+    >>> from meanparity.metrics import mean_parity_gap
+    >>> X, y, s = make_synthetic(500, random_state=0)
+    >>> model = ParityAdjusted(HistGradientBoostingRegressor(random_state=0))
+    >>> model = model.fit(X, y, sensitive_features=s)
+    >>> mean_parity_gap(y, model.predict(X), sensitive_features=s) < 1e-12
+    True
+    """
+
+    __metadata_request__fit: ClassVar = {
+        "sensitive_features": True,
+        "control_features": True,
+        "pool": True,
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        correction: Any = None,
+        unfairness: float = 0.0,
+        sensitive_columns: Any = None,
+        drop_sensitive: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.correction = correction
+        self.unfairness = unfairness
+        self.sensitive_columns = sensitive_columns
+        self.drop_sensitive = drop_sensitive
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        pool: Any = None,
+    ) -> ParityAdjusted:
+        """Fit the regressor, and its correction.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+            Features, which f reads as they are; numbers, if g is a function of them.
+        y : array-like of shape (n,), optional
+            Targets; not needed if f is frozen.
+        sensitive_features : array-like of shape (n,) or (n, r), series or data frame
+            One or several sensitive columns. Required unless `sensitive_columns` names columns of
+            X.
+        control_features : array-like of shape (n,) or (n, c), series or data frame, optional
+            The constraint holds inside each combination of their values.
+        sample_weight : array-like of shape (n,), optional
+            Weights, of f's fit, of the mean square, and in the means of groups.
+        pool : (X_pool, sensitive_features_pool) or Pool, optional
+            People to be scored: the constraint holds exactly on them as well.
+        """
+        self._unfairness = check_unfairness(self.unfairness)
+        base = LinearRegression() if self.estimator is None else self.estimator
+        check_regressor(base)
+        check_flags(self)
+        of_groups = isinstance(self.correction, str) and self.correction == "groups"
+        space = None if of_groups else check_space(self.correction)
+        if y is None and not isinstance(base, FrozenEstimator):
+            raise ValueError(
+                "This ParityAdjusted estimator requires y to be passed, but the target y is None. "
+                "Only a regressor that is fitted already, FrozenEstimator(f), does without."
+            )
+        y = None if y is None else _one_output(y)
+        weights = None if sample_weight is None else check_weights(sample_weight, _num_samples(X))
+        table = Table.like(X, self.sensitive_columns, bool(self.drop_sensitive))
+        features = read_features(self, table, X, reset=True, convert=False)
+        check_consistent_length(X, *([] if y is None else [y]))
+        self.estimator_ = fit_clone(base, features, y, weights)
+        given = {
+            "sensitive_features": sensitive_values(
+                self, table, X, sensitive_features, _num_samples(X)
+            ),
+            "control_features": control_features,
+            "sample_weight": weights,
+        }
+        self._correction: FunctionCorrection | GroupShifts
+        if space is not None:
+            people = None if pool is None else self._pool(table, Pool.of(pool))
+            self._correction = FunctionCorrection.fit(
+                space, self.estimator_, features, y, pool=people, **given
+            )
+        elif pool is None:
+            self._correction = GroupShifts.fit(self.estimator_, features, y, **given)
+        else:
+            raise ValueError(
+                "A shift of each group cannot give parity on the rows of fit and on a pool at "
+                "once. Fit to the pool itself with the regressor frozen, or pass another "
+                "correction."
+            )
+        effect, u = self._correction.effect, self._unfairness
+        self.base_gaps_, self.base_pool_gaps_ = effect.gaps(1.0)
+        self.gaps_, self.pool_gaps_ = effect.gaps(u)
+        self.parity_residual_ = (1 - u) * effect.residual
+        self.shift_ = (1 - u) * effect.size
+        self._table = table
+        return self
+
+    def _pool(self, table: Table, pool: Pool) -> Pool:
+        """The pool with the features and the groups that fit reads."""
+        groups = pool.sensitive_features
+        if groups is None and table.sensitive:
+            groups = table.sensitive_values(pool.X)
+        return replace(pool, X=table.select(pool.X), sensitive_features=groups)
+
+    def predict(
+        self, X: Any, *, sensitive_features: Any = None, control_features: Any = None
+    ) -> FloatArray:
+        """Predictions of the regressor, corrected: (n,).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+            Rows, with the columns that were there in fit.
+        sensitive_features, control_features : columns, optional
+            Their groups and strata: needed with ``correction="groups"``, and only then.
+        """
+        check_is_fitted(self, "estimator_")
+        features = read_features(self, self._table, X, reset=False, convert=False)
+        values = predictions(self.estimator_, features)
+        if isinstance(self._correction, GroupShifts):
+            rows = read_people(
+                self,
+                self._table,
+                self._correction.reading,
+                X,
+                sensitive_features,
+                len(values),
+                control_features,
+            )
+            shift = self._correction.of(rows)
+        elif sensitive_features is None and control_features is None:
+            shift = self._correction.evaluate(features)
+        else:
+            raise ValueError(
+                "The correction is a function of X and does not look at groups. Leave "
+                "sensitive_features and control_features out."
+            )
+        return np.asarray(values + (1 - self._unfairness) * shift)
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+    ) -> float:
+        """R² of the predictions, see scikit-learn's `RegressorMixin.score`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows, targets, weights.
+        sensitive_features, control_features : columns, optional
+            As in `predict`.
+        """
+        people = {"sensitive_features": sensitive_features, "control_features": control_features}
+        return float(r2_score(y, self.predict(X, **people), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _one_output(y: Any) -> FloatArray:
+    values = check_array(
+        y, ensure_2d=False, dtype=np.float64, input_name="y", estimator="ParityAdjusted"
+    )
+    if values.ndim == 2 and values.shape[1] > 1:
+        raise ValueError(
+            f"y has {values.shape[1]} outputs, but ParityAdjusted predicts one. Fit one model for "
+            "each, for instance with sklearn.multioutput.MultiOutputRegressor."
+        )
+    target: FloatArray = column_or_1d(values, warn=True)
+    return target

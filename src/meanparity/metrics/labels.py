@@ -1,0 +1,153 @@
+"""Metrics of decisions: who is selected. They refuse predictions that are not labels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanparity._typing import FloatArray
+from meanparity.groups import Groups
+from meanparity.metrics.gaps import check_predictions
+
+
+def selection_rates(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> dict[Hashable, float]:
+    """Share of each group that gets the positive label.
+
+    Parameters
+    ----------
+    y_true : ignored
+        Kept for the signature that metrics share.
+    y_pred : array-like of shape (n,)
+        Labels of at most two kinds. Predicted numbers have to be cut at a threshold first.
+    sensitive_features : array-like of shape (n,) or (n, r), or data frame
+        Sensitive columns.
+    sample_weight : array-like of shape (n,), optional
+        Weights.
+    pos_label : label, optional
+        Which label is the positive one; needed unless the labels are 0 and 1, −1 and 1, or False
+        and True.
+
+    Returns
+    -------
+    dict
+        The share for each group, keyed as in `group_means`.
+
+    Examples
+    --------
+    >>> selection_rates(None, [1, 0, 1, 1], sensitive_features=["a", "a", "b", "b"])
+    {'a': 0.5, 'b': 1.0}
+    """
+    rates, groups = _rates(y_pred, sensitive_features, sample_weight, pos_label)
+    return dict(zip(groups.keys, rates.tolist(), strict=True))
+
+
+def selection_rate_gap(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> float:
+    """Largest difference of two groups' selection rates: demographic parity of decisions.
+
+    Mean parity of scores does not make it small: it says nothing of how many scores of a group lie
+    above a threshold.
+
+    Parameters
+    ----------
+    y_true, y_pred, sensitive_features, sample_weight, pos_label
+        See `selection_rates`.
+
+    Examples
+    --------
+    >>> selection_rate_gap(None, [1, 0, 1, 1], sensitive_features=["a", "a", "b", "b"])
+    0.5
+    """
+    rates, _ = _rates(y_pred, sensitive_features, sample_weight, pos_label)
+    return float(rates.max() - rates.min())
+
+
+def selection_rate_ratio(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> float:
+    """Smallest selection rate over the largest one; 1 if nobody is selected.
+
+    The "four-fifths rule" of the United States' employment guidelines asks whether it is 0.8 or
+    more.
+
+    Parameters
+    ----------
+    y_true, y_pred, sensitive_features, sample_weight, pos_label
+        See `selection_rates`.
+
+    Examples
+    --------
+    >>> selection_rate_ratio(None, [1, 0, 1, 1], sensitive_features=["a", "a", "b", "b"])
+    0.5
+    """
+    rates, _ = _rates(y_pred, sensitive_features, sample_weight, pos_label)
+    return float(rates.min() / rates.max()) if rates.max() > 0 else 1.0
+
+
+def _rates(
+    y_pred: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any
+) -> tuple[FloatArray, Groups]:
+    """Selection rate of each group, and the groups."""
+    selected = _selected(np.asarray(y_pred), pos_label)
+    chosen, groups, weight = check_predictions(selected, sensitive_features, sample_weight)
+    return groups.means(chosen, weight), groups
+
+
+def _selected(labels: NDArray[Any], pos_label: Any) -> FloatArray:
+    """1.0 for the positive label and 0.0 for the other: (n,)."""
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1 or not labels.size:
+        raise ValueError(f"y_pred has shape {labels.shape}. Pass one label for each row.")
+    found = _distinct(labels)
+    if len(found) > 2:
+        some = ", ".join(repr(value) for value in found[:3])
+        raise ValueError(
+            f"y_pred has {len(found)} different values ({some}, ...), but selection rates are "
+            "about labels of two kinds. Cut predicted numbers at a threshold, y_pred >= t, or "
+            "compare their means with mean_parity_gap."
+        )
+    if pos_label is None:
+        if not any(set(found) <= pair for pair in ({0, 1}, {-1, 1})):
+            raise ValueError(
+                f"y_pred has the labels {', '.join(map(repr, found))}. Pass pos_label, the one "
+                "that means being selected; predicted numbers have to be cut at a threshold first."
+            )
+        pos_label = 1
+    elif pos_label not in found and len(found) == 2:
+        raise ValueError(
+            f"pos_label={pos_label!r} is not among the labels {', '.join(map(repr, found))}."
+        )
+    return np.array([value == pos_label for value in labels.tolist()], dtype=float)
+
+
+def _distinct(labels: NDArray[Any]) -> list[Any]:
+    """The different labels; missing ones are refused."""
+    found = list(dict.fromkeys(labels.tolist()))
+    missing = [value for value in found if value is None or value != value]
+    if missing:
+        raise ValueError(
+            f"y_pred has missing labels ({missing[0]!r}). Leave these rows out, or decide them."
+        )
+    return found

@@ -1,0 +1,303 @@
+"""Corrections of other regressors: exact, least, and within scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from meanparity import (
+    CovarianceParity,
+    ParityAdjusted,
+    ParityKernelRidge,
+    ParityRidge,
+    ParityWarning,
+    Pool,
+)
+from meanparity.metrics import max_mean_gap
+
+FOREST = RandomForestRegressor(10, min_samples_leaf=3, random_state=0)
+RBF = ParityKernelRidge(kernel="rbf", gamma=0.2, alpha=0.1, fit_intercept=True)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    s = rng.choice(["a", "b", "c"], 200, p=[0.5, 0.3, 0.2])
+    X = rng.standard_normal((200, 5)) + 0.7 * (s == "b")[:, None]
+    return X, X[:, 0] ** 2 + X[:, 1] + (s == "c") + 0.2 * rng.standard_normal(200), s
+
+
+@pytest.fixture(scope="module")
+def pool():
+    rng = np.random.default_rng(1)
+    s = rng.choice(["a", "b", "c"], 80)
+    return rng.standard_normal((80, 5)) + 0.7 * (s == "b")[:, None], s
+
+
+@pytest.mark.parametrize("correction", [None, ParityRidge(alpha=5.0), RBF], ids=str)
+def test_parity_without_the_groups(correction, data, pool):
+    X, y, s = data
+    model = ParityAdjusted(FOREST, correction=correction)
+    model.fit(X, y, sensitive_features=s, pool=pool)
+    base = model.estimator_.predict(X)
+    assert max_mean_gap(None, base, sensitive_features=s) > 0.1
+    for rows, groups in ((X, s), pool):
+        gap = max_mean_gap(None, model.predict(rows), sensitive_features=groups)
+        assert gap <= 1e-10 * y.std()
+    assert model.parity_residual_ <= 1e-10 * y.std()
+    assert np.mean(model.predict(X)) == pytest.approx(np.mean(base), abs=1e-10)
+    moved = model.predict(X) - base
+    assert model.shift_ == pytest.approx(np.sqrt(np.mean(moved**2)))
+    assert max(model.base_gaps_.values()) == pytest.approx(
+        max(base[s == g].mean() - base.mean() for g in "abc")
+    )
+
+
+def test_parity_with_the_groups(data):
+    X, y, s = data
+    model = ParityAdjusted(FOREST, correction="groups").fit(X, y, sensitive_features=s)
+    base, predicted = model.estimator_.predict(X), model.predict(X, sensitive_features=s)
+    assert max_mean_gap(None, predicted, sensitive_features=s) <= 1e-12
+    for group in "abc":
+        shift = base.mean() - base[s == group].mean()
+        assert predicted[s == group] == pytest.approx(base[s == group] + shift)
+    # nothing that gives parity moves the rows of fit less
+    assert model.shift_ < ParityAdjusted(FOREST).fit(X, y, sensitive_features=s).shift_
+
+
+@given(seed=st.integers(0, 10**6), weighted=st.booleans(), control=st.booleans())
+def test_shifts_of_groups_are_the_least(seed, weighted, control):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((40, 2)), rng.standard_normal(40)
+    s, c = np.array(["a", "b", "c", "a"] * 10), np.repeat([0, 1], 20) * control
+    weights = rng.uniform(0.1, 3.0, 40) if weighted else np.ones(40)
+    people = {"sensitive_features": s, "control_features": c if control else None}
+    model = ParityAdjusted(correction="groups").fit(X, y, sample_weight=weights, **people)
+    base, moved = model.estimator_.predict(X), model.predict(X, **people)
+    for stratum in np.unique(c):
+        inside = c == stratum
+        w = weights[inside] / weights[inside].sum()
+        means = [
+            np.average(moved[inside & (s == g)], weights=weights[inside & (s == g)]) for g in "abc"
+        ]
+        # of all vectors with equal group means, the nearest has the mean of the stratum in each
+        assert means == pytest.approx([w @ base[inside]] * 3, abs=1e-10)
+        for g in "abc":
+            assert np.ptp((moved - base)[inside & (s == g)]) <= 1e-12
+
+
+@pytest.mark.parametrize("alpha", [0.0, 3.0])
+def test_a_linear_correction_is_the_least(alpha, data):
+    X, y, s = data
+    model = ParityAdjusted(FOREST, correction=ParityRidge(alpha=alpha))
+    model.fit(X, y, sensitive_features=s)
+    base = model.estimator_.predict(X)
+    C = np.stack([(s == g) / np.sum(s == g) - 1 / len(s) for g in "bc"], axis=1)
+    columns = np.column_stack([X, np.ones(len(X))])
+    found = minimize(
+        lambda t: np.sum((columns @ t) ** 2) + alpha * np.sum(t[:-1] ** 2),
+        np.zeros(6),
+        jac=lambda t: 2 * columns.T @ (columns @ t) + 2 * alpha * np.append(t[:-1], 0.0),
+        constraints={"type": "eq", "fun": lambda t: C.T @ (base + columns @ t)},
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    assert model.predict(X) - base == pytest.approx(columns @ found.x, abs=1e-5)
+
+
+@pytest.mark.parametrize("correction", [None, "groups"])
+def test_the_dial_goes_back_to_the_regressor(correction, data):
+    X, y, s = data
+    people = {"sensitive_features": s} if correction else {}
+    ends = [
+        ParityAdjusted(FOREST, correction=correction, unfairness=u).fit(X, y, sensitive_features=s)
+        for u in (0.0, 0.25, 1.0)
+    ]
+    fair, between, free = (model.predict(X, **people) for model in ends)
+    assert free == pytest.approx(ends[0].estimator_.predict(X))
+    assert between == pytest.approx(0.75 * fair + 0.25 * free)
+    assert ends[1].gaps_ == pytest.approx({k: v / 4 for k, v in ends[2].gaps_.items()}, abs=1e-10)
+    assert ends[1].shift_ == pytest.approx(0.75 * ends[0].shift_)
+
+
+def test_a_fitted_regressor_needs_no_y(data, pool):
+    X, y, s = data
+    frozen = FrozenEstimator(FOREST.fit(X, y))
+    new, groups = pool
+    model = ParityAdjusted(frozen).fit(new, sensitive_features=groups)
+    assert max_mean_gap(None, model.predict(new), sensitive_features=groups) <= 1e-12
+    assert model.predict(new) != pytest.approx(FOREST.predict(new))
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        ParityAdjusted(FOREST).fit(X, sensitive_features=s)
+    with pytest.raises(ValueError, match="ResidualParity needs y"):
+        ParityAdjusted(frozen, correction=ParityRidge(constraint="residual_parity")).fit(
+            new, sensitive_features=groups
+        )
+
+
+def test_other_notions(data):
+    X, y, s = data
+    errors = ParityAdjusted(
+        Ridge(100.0), correction=ParityRidge(alpha=0.0, constraint="residual_parity")
+    )
+    errors.fit(X, y, sensitive_features=s)
+    assert max_mean_gap(None, y - errors.predict(X), sensitive_features=s) <= 1e-12
+    age = np.linspace(20, 60, 200)
+    number = ParityAdjusted(
+        FOREST, correction=ParityRidge(constraint=CovarianceParity("linear"), alpha=1.0)
+    ).fit(X, y, sensitive_features=age)
+    assert abs(np.cov(number.predict(X), age)[0, 1]) <= 1e-10
+
+
+def test_weights_are_those_of_repeated_rows(data):
+    X, y, s = data
+    count = np.random.default_rng(2).integers(1, 4, 200)
+    for correction in (None, "groups"):
+        weighted, repeated = (ParityAdjusted(Ridge(), correction=correction) for _ in range(2))
+        weighted.fit(X, y, sensitive_features=s, sample_weight=count)
+        again = np.repeat(np.arange(200), count)
+        repeated.fit(X[again], y[again], sensitive_features=s[again])
+        people = {"sensitive_features": s} if correction else {}
+        assert weighted.predict(X, **people) == pytest.approx(repeated.predict(X, **people))
+        assert weighted.shift_ == pytest.approx(repeated.shift_)
+
+
+def test_data_frames_and_text(data):
+    X, y, s = data
+    frame = pd.DataFrame(X, columns=list("vwxyz"))
+    model = ParityAdjusted(HistGradientBoostingRegressor()).fit(frame, y, sensitive_features=s)
+    assert list(model.feature_names_in_) == list("vwxyz")
+    frame["job"] = pd.Categorical(np.where(X[:, 0] > 0, "x", "y"))
+    boosted = HistGradientBoostingRegressor(categorical_features="from_dtype")
+    shifted = ParityAdjusted(boosted, correction="groups").fit(frame, y, sensitive_features=s)
+    predicted = shifted.predict(frame, sensitive_features=s)
+    assert max_mean_gap(None, predicted, sensitive_features=s) <= 1e-12
+    with pytest.raises(ValueError, match="X holds text"):
+        ParityAdjusted(boosted).fit(frame, y, sensitive_features=s)
+
+
+@pytest.mark.parametrize("estimator", [None, Ridge()])
+def test_scikit_learns_checks(estimator):
+    correction = ParityRidge(constraint=CovarianceParity("linear"))
+    model = ParityAdjusted(estimator, correction=correction, sensitive_columns=0)
+    assert len(check_estimator(model, on_fail="raise", on_skip=None)) > 40
+
+
+def test_score_knows_the_groups(data):
+    X, y, s = data
+    shifted = ParityAdjusted(FOREST, correction="groups").fit(X, y, sensitive_features=s)
+    assert 0 < shifted.score(X, y, sensitive_features=s) < 1
+    assert 0 < ParityAdjusted(FOREST).fit(X, y, sensitive_features=s).score(X, y) < 1
+
+
+BAD = {
+    "not a regressor": (ParityAdjusted("forest"), {}, "is not a regressor"),
+    "a class": (ParityAdjusted(Ridge, correction=None), {}, "is not a regressor"),
+    "correction": (ParityAdjusted(correction="group"), {}, "correction='group' is not known"),
+    "another model": (ParityAdjusted(correction=Ridge()), {}, "is not known. Pass 'groups'"),
+    "two dials": (
+        ParityAdjusted(correction=ParityRidge(unfairness=0.5)),
+        {},
+        r"The dial is ParityAdjusted\(unfairness",
+    ),
+    "precomputed": (
+        ParityAdjusted(correction=ParityKernelRidge(kernel="precomputed")),
+        {},
+        "kernel='precomputed'",
+    ),
+    "columns": (
+        ParityAdjusted(correction=ParityRidge(sensitive_columns=0)),
+        {},
+        "sensitive_columns=0. Pass them to ParityAdjusted",
+    ),
+    "nothing to drop": (ParityAdjusted(drop_sensitive=True), {}, "sensitive_columns is None"),
+    "unfairness": (ParityAdjusted(unfairness=2.0), {}, "unfairness=2.0"),
+    "no groups": (ParityAdjusted(), {"sensitive_features": None}, "who is in which group"),
+    "one group": (
+        ParityAdjusted(correction="groups"),
+        {"sensitive_features": ["a"] * 200},
+        "one group only",
+    ),
+    "numbers": (
+        ParityAdjusted(correction="groups"),
+        {"sensitive_features": np.linspace(0, 1, 200)},
+        "has many different numbers",
+    ),
+    "a pool": (
+        ParityAdjusted(correction="groups"),
+        {"pool": (np.zeros((2, 5)), ["a", "b"])},
+        "at once. Fit to the pool itself",
+    ),
+}
+
+
+@pytest.mark.parametrize(("model", "given_", "message"), BAD.values(), ids=BAD)
+def test_wrong_use_speaks(model, given_, message, data):
+    X, y, s = data
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(X, y, **{"sensitive_features": s, **given_})
+
+
+def test_wrong_predictions_speak(data):
+    X, y, s = data
+    shifted = ParityAdjusted(correction="groups").fit(X, y, sensitive_features=s)
+    with pytest.raises(ValueError, match="needs the sensitive features of the rows it predicts"):
+        shifted.predict(X)
+    with pytest.raises(ValueError, match=r"sensitive = \('d',\): fit did not see any"):
+        shifted.predict(X[:2], sensitive_features=["a", "d"])
+    with pytest.raises(ValueError, match="does not look at groups"):
+        ParityAdjusted().fit(X, y, sensitive_features=s).predict(X, sensitive_features=s)
+    with pytest.raises(ValueError, match="y has 2 outputs"):
+        ParityAdjusted(LinearRegression()).fit(X, np.stack([y, y], 1), sensitive_features=s)
+
+
+def test_more_conditions_than_columns_are_told(data):
+    X, y, s = data
+    many = np.char.add(s, np.where(np.arange(200) % 2, "1", "2"))  # six groups
+    with pytest.warns(ParityWarning, match="Not all 5 conditions can be met"):
+        ParityAdjusted(FOREST).fit(X[:, :2], y, sensitive_features=many)
+
+
+def test_a_pool_with_weights_and_a_pipeline(data, pool):
+    X, y, s = data
+    model = make_pipeline(StandardScaler(), ParityAdjusted(FOREST))
+    scaled = StandardScaler().fit(X)
+    people = Pool(scaled.transform(pool[0]), pool[1], sample_weight=np.linspace(1, 2, 80))
+    model.fit(X, y, parityadjusted__sensitive_features=s, parityadjusted__pool=people)
+    gap = max_mean_gap(
+        None,
+        model.predict(pool[0]),
+        sensitive_features=pool[1],
+        sample_weight=np.linspace(1, 2, 80),
+    )
+    assert gap <= 1e-12
+
+
+@pytest.mark.parametrize("correction", [None, "groups"])
+@pytest.mark.parametrize("drop", [False, True])
+def test_groups_in_columns(correction, drop, data, pool):
+    X, y, s = data
+    frame = pd.DataFrame(X, columns=list("vwxyz")).assign(group=s if drop else s == "b")
+    there = pd.DataFrame(pool[0], columns=list("vwxyz"))
+    there["group"] = pool[1] if drop else pool[1] == "b"
+    model = ParityAdjusted(
+        FOREST, correction=correction, sensitive_columns="group", drop_sensitive=drop
+    )
+    model.fit(frame, y, pool=None if correction else (there, there["group"]))
+    for rows in (frame,) if correction else (frame, there):
+        gap = max_mean_gap(None, model.predict(rows), sensitive_features=rows["group"])
+        assert gap <= 1e-12
+    assert model.n_features_in_ == 6
+    assert model.estimator_.n_features_in_ == 6 - drop
+    if drop and not correction:  # the groups of new rows need not be known
+        assert np.array_equal(model.predict(frame[list("vwxyz")]), model.predict(frame))
