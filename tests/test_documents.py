@@ -41,14 +41,16 @@ def test_the_examples_of_the_readme_run(capsys):
         "losses.md",
         "reproduction.md",
         "audit.md",
+        "scikit-learn.md",
     ],
 )
 def test_the_examples_of_the_documents_run(page):
     examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
     assert examples
     names: dict = {"__name__": "__main__"}
-    for example in examples:
-        exec(compile(example, page, "exec", dont_inherit=True), names)
+    with sklearn.config_context():  # an example may turn routing on
+        for example in examples:
+            exec(compile(example, page, "exec", dont_inherit=True), names)
 
 
 @pytest.mark.parametrize("document", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md")))
