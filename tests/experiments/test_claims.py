@@ -177,6 +177,11 @@ CASES = [
     (tradeoff.exact_at_zero, tradeoff_frame(), tradeoff_frame().assign(smd_train=1e-8)),
     (methods.exact_on_pool, pool(), pool(gap=1e-8)),
     (methods.pool_costs, pool(), pool(mse=1.2)),
+    (
+        methods.choosing_helps,
+        frame({"the paper's γ and penalty": {}, "chosen": {"mse": 0.9}}),
+        frame({"the paper's γ and penalty": {}, "chosen": {"mse": 1.1}}),
+    ),
 ]
 LAW = {"dataset": "law_school"}
 

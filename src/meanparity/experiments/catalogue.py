@@ -287,6 +287,24 @@ _ALL = (
         cost=0.1,
         note="The pool is the test rows, without their targets. Linear regression has penalty 1.",
     ),
+    Experiment(
+        name="tab:cv",
+        paper="",
+        title="The penalty chosen by leave-one-out",
+        datasets=_KERNEL,
+        entries=(
+            Entry("the paper's γ and penalty", "Ours", "kernel"),
+            Entry("chosen", "Ours", "kernel", gammas=(0.001, 0.01, 0.1, 1.0)),
+        ),
+        measure=scores,
+        metrics=("mse", "smd"),
+        claims=claims.CHOSEN,
+        cost=3.0,
+        note=(
+            "Exact leave-one-out on the training rows, with the constraint recomputed, among four "
+            "γ (0.001 to 1) and 17 penalties; the paper has γ = 0.1 and penalty 1 everywhere."
+        ),
+    ),
     _every_method("linear"),
     _every_method("kernel"),
 )

@@ -38,6 +38,8 @@ class Entry:
         Whether the test rows, without their targets, are the pool that parity holds on as well.
     as_mean : bool
         Of a method that predicts at random, measure the mean prediction instead.
+    gammas : tuple of float
+        If any, leave-one-out chooses one of these, and the penalty, of our RBF kernel.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Entry:
     features: Literal["all", "without S"] = "all"
     pool: bool = False
     as_mean: bool = False
+    gammas: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.features not in ("all", "without S"):

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from meanparity._typing import FloatArray
 from meanparity.baselines import METHODS
-from meanparity.estimators import ParityKernelRegressor
+from meanparity.estimators import ParityKernelRegressor, ParityKernelRidgeCV
 from meanparity.experiments.declaration import Entry, Row
 from meanparity.experiments.problems import PARTS, Trial
 from meanparity.metrics import covariance_norm, mean_parity_gap, wasserstein_gap
@@ -156,6 +156,9 @@ def _fit(entry: Entry, trial: Trial, **parameters: Any) -> Any:
     method = METHODS[entry.method]
     X, y, s = trial.part("train")
     parameters = {**entry.parameters, **parameters}
+    if entry.gammas:
+        search = ParityKernelRidgeCV(kernel="rbf", gammas=entry.gammas, **parameters)
+        return search.fit(X, y, sensitive_features=s)
     if entry.pool:
         X_pool, _, s_pool = trial.part("test")
         model = method.make(entry.setting, parity_on="both", **parameters)

@@ -2,6 +2,7 @@
 
 from meanparity.experiments.claims.demographic import DEMOGRAPHIC, DISTRIBUTIONS
 from meanparity.experiments.claims.methods import (
+    CHOSEN,
     COVARIANCE_KERNEL,
     COVARIANCE_LINEAR,
     KERNEL,
@@ -15,6 +16,7 @@ from meanparity.experiments.claims.tables import CONSTANT, CONSTANT_LINEAR, WITH
 from meanparity.experiments.claims.tradeoff import TRADEOFF
 
 __all__ = [
+    "CHOSEN",
     "CONSTANT",
     "CONSTANT_LINEAR",
     "COVARIANCE_KERNEL",
