@@ -33,6 +33,8 @@ def test_the_document_shows_these_numbers():
 def test_what_the_document_says_of_them():
     by_way = {way: costs().xs(way, level="way") for way in WAYS}
     assert (by_way["scored"].gap < 1e-10).all()
-    assert (by_way["others"].mse < by_way["train"].mse).all()
+    assert (by_way["scored"].mse < 1.02 * by_way["others"].mse).all()
+    assert ((by_way["train"].mse / by_way["others"].mse - 1).abs() < 0.05).all()
     assert (by_way["groups"].mse < by_way["others"].mse).all()
-    assert (by_way["others"].gap < 0.2 * by_way["none"].gap).all()
+    for way in ("train", "others", "groups"):
+        assert (by_way[way].gap < 0.15 * by_way["none"].gap).all()

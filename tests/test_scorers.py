@@ -10,6 +10,7 @@ from fairlearn.metrics import demographic_parity_difference, demographic_parity_
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import RandomForestRegressor, StackingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -109,6 +110,9 @@ def test_stacks(data):
         stack, X, y, cv=CV, scoring=parity_scorer(), params={"sensitive_features": s}
     )
     assert (scores < 0).all()
+    gap = max_mean_gap(y, stack.fit(X, y, sensitive_features=s).predict(X), sensitive_features=s)
+    free = max_mean_gap(y, forest.fit(X, y).predict(X), sensitive_features=s)
+    assert 1e-6 < gap < 0.3 * free  # close to parity on the training rows, and not exact
     stack = StackingRegressor([("forest", forest), ("ridge", LinearRegression())], cv=CV)
     adjusted = ParityAdjusted(stack).fit(X, y, sensitive_features=s)
     assert max_mean_gap(y, adjusted.predict(X), sensitive_features=s) <= 1e-12
@@ -126,7 +130,36 @@ def test_groups_in_columns_need_no_routing(data):
         BarycenterRegressor(**settings),
     ):
         scores = cross_val_score(aware, frame, y, cv=CV, scoring=scorer)
-        assert np.isfinite(scores).all()
+        expected = []
+        for train, test in CV.split(X):
+            there = sklearn.clone(aware).fit(frame.iloc[train], y[train])
+            predicted = there.predict(frame.iloc[test])
+            expected.append(-max_mean_gap(None, predicted, sensitive_features=s[test]))
+        assert scores == pytest.approx(expected)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("correction", [None, "groups"])
+def test_corrections_have_scores_of_their_own(correction, data):
+    X, y, s = data
+    model = ParityAdjusted(LinearRegression(), correction=correction)
+    found = cross_validate(model, X, y, cv=CV, params={"sensitive_features": s})["test_score"]
+    for (train, test), score in zip(CV.split(X), found, strict=True):
+        model.fit(X[train], y[train], sensitive_features=s[train])
+        people = {"sensitive_features": s[test]} if correction else {}
+        assert score == pytest.approx(r2_score(y[test], model.predict(X[test], **people)))
+
+
+def test_a_scorer_says_that_it_was_told_no_groups(data):
+    X, y, s = data
+    model = ParityRidge().fit(X, y, sensitive_features=s)
+    with pytest.raises(ValueError, match=r"who is in which group\. Turn routing on"):
+        parity_scorer()(model, X, y)
+    two = ParityRidge().fit(X, np.stack([y, y], axis=1), sensitive_features=s)
+    frame = np.column_stack([X, s == "a"])
+    two.fit(frame, np.stack([y, y], axis=1), sensitive_features=s)
+    with pytest.raises(ValueError, match="max_mean_gap gives 2 numbers"):
+        parity_scorer(sensitive_columns=4)(two, frame, y)
 
 
 def test_parameters_and_responses(data):
@@ -174,12 +207,19 @@ def test_wrong_scorers_speak():
         parity_scorer(3)
     with pytest.raises(ValueError, match="no scores named 'loss' and 'gap'"):
         SmallestLoss()({"mean_test_score": [1.0]})
+    with pytest.raises(ValueError, match=r"score 'gap' is 0\.9, but minus a gap is never positive"):
+        SmallestLoss(0.1)({"mean_test_loss": [-1.0, -2.0], "mean_test_gap": [0.3, 0.9]})
+    for value in (-1, float("nan"), "0.1", None, True):
+        with pytest.raises(ValueError, match="Pass a number of 0 or more"):
+            SmallestLoss(value)
 
 
 def test_a_failed_fit_is_not_chosen():
     results = {"mean_test_loss": [np.nan, -1.0], "mean_test_gap": [np.nan, -0.1]}
     assert SmallestLoss()(results) == 1
     assert SmallestLoss(max_gap=0.01)(results) == 1
+    within = {"mean_test_loss": [np.nan, -0.5, -0.6], "mean_test_gap": [-0.1, -0.9, -0.8]}
+    assert SmallestLoss(max_gap=0.3)(within) == 2
 
 
 def test_selection_rates_are_fairlearns():
@@ -207,7 +247,11 @@ def test_nobody_selected():
     ("labels", "parameters", "message"),
     [
         ([0.1, 0.7, 0.2, 0.5], {}, "4 different values .* Cut predicted numbers at a threshold"),
-        ([0.2, 0.8, 0.2, 0.8], {}, "Pass pos_label"),
+        ([0.2, 0.8, 0.2, 0.8], {}, r"y_pred holds 0\.2, which is a number and no label"),
+        ([0.2, 0.8, 0.2, 0.8], {"pos_label": 0.8}, r"y_pred holds 0\.2, which is a number"),
+        ([[1], [0], [1, 2], [0]], {}, "Pass one label for each row"),
+        ([1, 0, 1, 0], {"pos_label": np.array([1, 0])}, "is not among the labels"),
+        (pd.Series([True, None, True, False], dtype="boolean"), {}, "missing labels"),
         (["x", "y", "x", "y"], {}, "the labels 'x', 'y'. Pass pos_label"),
         (["x", "y", "x", "y"], {"pos_label": "z"}, "pos_label='z' is not among"),
         ([1, 0, None, 1], {}, "missing labels"),

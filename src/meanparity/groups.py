@@ -256,7 +256,8 @@ def read_columns(
 
 def _named_columns(source: Any, role: str) -> dict[str, NDArray[Any]]:
     if isinstance(source, Mapping):
-        columns = {str(name): _plain(values, role) for name, values in source.items()}
+        what = f"{role}_features"
+        columns = {str(name): plain_column(values, what) for name, values in source.items()}
         if len(columns) < len(source):
             raise ValueError(f"{role}_features has columns of one name: {list(source)}.")
         return columns
@@ -267,7 +268,7 @@ def _named_columns(source: Any, role: str) -> dict[str, NDArray[Any]]:
         raise TypeError(f"{role}_features is a lazy frame. Call .collect() on it first.")
     if isinstance(native, nw.DataFrame):
         return {str(name): _from_series(native[:, i]) for i, name in enumerate(native.columns)}
-    array = _plain(source, role)
+    array = plain_column(source, f"{role}_features")
     if array.ndim == 1:
         return {role: array}
     if array.ndim == 2:
@@ -277,7 +278,7 @@ def _named_columns(source: Any, role: str) -> dict[str, NDArray[Any]]:
     )
 
 
-def _plain(values: Any, role: str) -> NDArray[Any]:
+def plain_column(values: Any, name: str) -> NDArray[Any]:
     """An array that keeps mixed values apart: NumPy would turn ["F", 1] into text."""
     native = nw.from_native(values, pass_through=True, series_only=True)
     if isinstance(native, nw.Series):
@@ -288,9 +289,7 @@ def _plain(values: Any, role: str) -> NDArray[Any]:
         return values
     array = np.asarray(values, dtype=object) if isinstance(values, Iterable) else np.array(values)
     if array.ndim == 0:
-        raise TypeError(
-            f"{role}_features is {values!r}. Pass a column with one value for each row."
-        )
+        raise TypeError(f"{name} is {values!r}. Pass a column with one value for each row.")
     return array
 
 
@@ -315,7 +314,7 @@ def _factorise(values: NDArray[Any], name: str) -> tuple[list[Hashable], IntArra
     if kind == "c":
         raise TypeError(f"Column {name!r} holds complex numbers. Pass real ones or text.")
     objects = values.tolist()
-    known = [not _is_missing(value) for value in objects]
+    known = [not is_missing(value) for value in objects]
     try:
         distinct = {value for value, there in zip(objects, known, strict=True) if there}
     except TypeError as error:
@@ -339,7 +338,7 @@ def _positions(values: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[list[H
     return levels.tolist(), codes
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """None, NaN, and the missing values of pandas, which compare with nothing."""
     try:
         return value is None or bool(value != value)

@@ -94,6 +94,11 @@ class Table:
         else:
             wanted = list(sensitive_columns)
         positions = tuple(_position(column, n_columns, names) for column in wanted)
+        if drop_sensitive and n_columns and len(set(positions)) == n_columns:
+            raise ValueError(
+                f"sensitive_columns={sensitive_columns!r} are all {n_columns} columns of X, and "
+                "drop_sensitive=True leaves no features. Pass more columns."
+            )
         return cls(n_columns, names, positions, drop_sensitive)
 
     @property

@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -196,8 +199,10 @@ def test_scikit_learns_checks(estimator):
 def test_score_knows_the_groups(data):
     X, y, s = data
     shifted = ParityAdjusted(FOREST, correction="groups").fit(X, y, sensitive_features=s)
-    assert 0 < shifted.score(X, y, sensitive_features=s) < 1
-    assert 0 < ParityAdjusted(FOREST).fit(X, y, sensitive_features=s).score(X, y) < 1
+    expected = r2_score(y, shifted.predict(X, sensitive_features=s))
+    assert shifted.score(X, y, sensitive_features=s) == pytest.approx(expected)
+    model = ParityAdjusted(FOREST).fit(X, y, sensitive_features=s)
+    assert model.score(X, y) == pytest.approx(r2_score(y, model.predict(X)))
 
 
 BAD = {
@@ -221,6 +226,27 @@ BAD = {
         "sensitive_columns=0. Pass them to ParityAdjusted",
     ),
     "nothing to drop": (ParityAdjusted(drop_sensitive=True), {}, "sensitive_columns is None"),
+    "a classifier": (ParityAdjusted(LogisticRegression()), {}, "is a classifier"),
+    "a frozen one": (
+        ParityAdjusted(FrozenEstimator(LogisticRegression().fit([[0.0], [1.0]], [0, 1]))),
+        {},
+        "is a classifier",
+    ),
+    "missing groups": (
+        ParityAdjusted(correction="groups"),
+        {"sensitive_features": [None, *(["a", "b"] * 100)][:200]},
+        "'sensitive' has missing values, and correction='groups' has to know",
+    ),
+    "groups twice": (
+        ParityAdjusted(sensitive_columns=0),
+        {"sensitive_features": None, "pool": (np.zeros((2, 5)), ["a", "b"])},
+        "In the pool: Both sensitive_features and sensitive_columns=0",
+    ),
+    "nothing left": (
+        ParityAdjusted(sensitive_columns=[0, 1, 2, 3, 4], drop_sensitive=True),
+        {"sensitive_features": None},
+        "drop_sensitive=True leaves no features",
+    ),
     "unfairness": (ParityAdjusted(unfairness=2.0), {}, "unfairness=2.0"),
     "no groups": (ParityAdjusted(), {"sensitive_features": None}, "who is in which group"),
     "one group": (
@@ -293,7 +319,7 @@ def test_groups_in_columns(correction, drop, data, pool):
     model = ParityAdjusted(
         FOREST, correction=correction, sensitive_columns="group", drop_sensitive=drop
     )
-    model.fit(frame, y, pool=None if correction else (there, there["group"]))
+    model.fit(frame, y, pool=None if correction else Pool(there))
     for rows in (frame,) if correction else (frame, there):
         gap = max_mean_gap(None, model.predict(rows), sensitive_features=rows["group"])
         assert gap <= 1e-12
@@ -301,3 +327,84 @@ def test_groups_in_columns(correction, drop, data, pool):
     assert model.estimator_.n_features_in_ == 6 - drop
     if drop and not correction:  # the groups of new rows need not be known
         assert np.array_equal(model.predict(frame[list("vwxyz")]), model.predict(frame))
+
+
+class Counted(LinearRegression):
+    """Counts its fits."""
+
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        Counted.fits += 1
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("name", [name for name, case in BAD.items() if case[0].estimator is None])
+def test_what_is_wrong_is_said_before_anything_is_fitted(name, data):
+    X, y, s = data
+    model, given_, message = BAD[name]
+    with pytest.raises((ValueError, TypeError), match=message):
+        clone(model).set_params(estimator=Counted()).fit(
+            X, y, **{"sensitive_features": s, **given_}
+        )
+    assert Counted.fits == 0
+
+
+def test_columns_of_unlike_sizes(data):
+    X, y, s = data
+    scaled, units = X / X.std(axis=0), 10.0 ** np.array([-9, -4, 0, 5, 9])
+    frozen = [
+        FrozenEstimator(make_pipeline(StandardScaler(), Ridge(1e-6)).fit(Z, y))
+        for Z in (scaled, X * units)
+    ]
+    like = ParityAdjusted(frozen[0]).fit(scaled, sensitive_features=s)
+    unlike = ParityAdjusted(frozen[1]).fit(X * units, sensitive_features=s)
+    assert unlike.parity_residual_ <= 1e-10
+    assert unlike.shift_ == pytest.approx(like.shift_)
+    assert unlike.predict(X * units) == pytest.approx(like.predict(scaled))
+    sparse_rows = csr_matrix(X * units)
+    again = ParityAdjusted(frozen[1].estimator[-1]).fit(sparse_rows, y, sensitive_features=s)
+    assert again.parity_residual_ <= 1e-8
+
+
+def test_a_correction_that_does_harm_is_refused(data):
+    X, y, s = data
+    units = 10.0 ** np.array([-9, -4, 0, 5, 9])
+    frozen = FrozenEstimator(make_pipeline(StandardScaler(), Ridge(1e-6)).fit(X * units, y))
+    model = ParityAdjusted(frozen, correction=ParityRidge(alpha=1e-12))
+    with pytest.raises(ValueError, match=r"would make the largest gap .* Scale the features"):
+        model.fit(X * units, sensitive_features=s)
+
+
+def test_small_groups_and_rounding_are_told(data):
+    X, y, s = data
+    few = np.where(np.arange(200) < 2, "zz", s)
+    for correction in (None, "groups"):
+        with pytest.warns(ParityWarning, match="1 group of fewer than 10 rows: zz"):
+            ParityAdjusted(correction=correction).fit(X, y, sensitive_features=few)
+        with pytest.warns(ParityWarning, match="rounding shows"):
+            ParityAdjusted(correction=correction).fit(X, y + 1e9, sensitive_features=s)
+
+
+def test_missing_features(data):
+    X, y, s = data
+    holes = np.where(np.random.default_rng(0).uniform(size=X.shape) < 0.1, np.nan, X)
+    boosted = HistGradientBoostingRegressor(max_iter=10)
+    with pytest.raises(ValueError, match="the correction, and not the regressor, reads numbers"):
+        ParityAdjusted(boosted).fit(holes, y, sensitive_features=s)
+    shifted = ParityAdjusted(boosted, correction="groups").fit(holes, y, sensitive_features=s)
+    predicted = shifted.predict(holes, sensitive_features=s)
+    assert max_mean_gap(None, predicted, sensitive_features=s) <= 1e-12
+
+
+def test_a_narrow_kernel_does_nothing_for_others(data, pool):
+    """What docs/scikit-learn.md says of a flexible g."""
+    X, y, s = data
+    frozen = FrozenEstimator(FOREST.fit(X, y))
+    narrow = ParityKernelRidge(kernel="rbf", gamma=100.0, alpha=0.1, fit_intercept=True)
+    model = ParityAdjusted(frozen, correction=narrow).fit(X, sensitive_features=s)
+    gaps = [
+        max_mean_gap(None, m.predict(pool[0]), sensitive_features=pool[1]) for m in (frozen, model)
+    ]
+    assert model.parity_residual_ <= 1e-10
+    assert gaps[1] == pytest.approx(gaps[0], rel=0.05)

@@ -14,7 +14,13 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from meanparity._typing import FloatArray
-from meanparity.estimators.corrections import FunctionCorrection, GroupShifts, check_space
+from meanparity.estimators.corrections import (
+    FunctionCorrection,
+    GroupShifts,
+    check_space,
+    read_function,
+    read_groups,
+)
 from meanparity.estimators.training import (
     check_flags,
     read_features,
@@ -31,8 +37,9 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     A function g of X (the default) is the one with the least ``Σ_i u_i g(x_i)² + α‖g‖²`` for which
     ``f + g`` meets the constraint; it does not need to know the groups of new rows. A shift of each
-    group (``correction="groups"``) is the least one of all, and needs to know them. Either leaves
-    the mean of all predictions as it is.
+    group (``correction="groups"``) is the least one of all, and needs to know them. The shifts,
+    and a g with an intercept, leave the mean of all predictions on these rows, weighted as in the
+    loss, as it is.
 
     Parameters
     ----------
@@ -70,10 +77,9 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    The gaps that are closed are those on the rows of `fit` (and of the pool). Flexible regressors
-    predict the rows they were trained on better than others, so their gaps are larger on these than
-    on new rows: freeze a fitted f, and fit the correction to other rows; their y is not needed. Or
-    pass the people to be scored as a pool.
+    The gaps that are closed are those on the rows of `fit` and of the pool. On others some gap is
+    left, as with all methods. If f is fitted already, freeze it, and fit the correction to the
+    people who are scored; y is not needed. Or pass them as a pool.
 
     A linear g meets as many conditions as X has columns at most; where it cannot meet all, a
     warning says what is left.
@@ -95,6 +101,8 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         "control_features": True,
         "pool": True,
     }
+    __metadata_request__predict: ClassVar = {"sensitive_features": True, "control_features": True}
+    __metadata_request__score: ClassVar = {"sensitive_features": True, "control_features": True}
 
     def __init__(
         self,
@@ -155,7 +163,6 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         table = Table.like(X, self.sensitive_columns, bool(self.drop_sensitive))
         features = read_features(self, table, X, reset=True, convert=False)
         check_consistent_length(X, *([] if y is None else [y]))
-        self.estimator_ = fit_clone(base, features, y, weights)
         given = {
             "sensitive_features": sensitive_values(
                 self, table, X, sensitive_features, _num_samples(X)
@@ -166,11 +173,21 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._correction: FunctionCorrection | GroupShifts
         if space is not None:
             people = None if pool is None else self._pool(table, Pool.of(pool))
-            self._correction = FunctionCorrection.fit(
-                space, self.estimator_, features, y, pool=people, **given
-            )
+            problem = read_function(space, features, y, pool=people, **given)
+            f = self._fit_base(base, features, y, weights)
+            if y is None:
+                rows = replace(problem.rows, y=f)
+                problem = replace(problem, task=replace(problem.task, Y=f), rows=rows)
+            f_pool = np.zeros((0, 1))
+            if problem.pool is not None and people is not None:
+                f_pool = predictions(self.estimator_, people.X)[:, None]
+            self._correction = FunctionCorrection.fit(space, problem, f, f_pool)
         elif pool is None:
-            self._correction = GroupShifts.fit(self.estimator_, features, y, **given)
+            training = read_groups(features, y, **given)
+            f = self._fit_base(base, features, y, weights)
+            if y is None:
+                training = replace(training, Y=f, rows=replace(training.rows, y=f))
+            self._correction = GroupShifts.fit(training, f)
         else:
             raise ValueError(
                 "A shift of each group cannot give parity on the rows of fit and on a pool at "
@@ -185,12 +202,20 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._table = table
         return self
 
+    def _fit_base(self, base: Any, X: Any, y: Any, weights: FloatArray | None) -> FloatArray:
+        """Fit the regressor, and predict the same rows: (n, 1)."""
+        self.estimator_ = fit_clone(base, X, y, weights)
+        return predictions(self.estimator_, X)[:, None]
+
     def _pool(self, table: Table, pool: Pool) -> Pool:
         """The pool with the features and the groups that fit reads."""
-        groups = pool.sensitive_features
-        if groups is None and table.sensitive:
-            groups = table.sensitive_values(pool.X)
-        return replace(pool, X=table.select(pool.X), sensitive_features=groups)
+        try:
+            groups = sensitive_values(
+                self, table, pool.X, pool.sensitive_features, _num_samples(pool.X)
+            )
+            return replace(pool, X=table.select(pool.X), sensitive_features=groups)
+        except ValueError as error:
+            raise ValueError(f"In the pool: {error}") from error
 
     def predict(
         self, X: Any, *, sensitive_features: Any = None, control_features: Any = None
@@ -243,9 +268,11 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X, y, sample_weight
             Rows, targets, weights.
         sensitive_features, control_features : columns, optional
-            As in `predict`.
+            Groups and strata, for ``correction="groups"``; else not looked at.
         """
         people = {"sensitive_features": sensitive_features, "control_features": control_features}
+        if not isinstance(getattr(self, "_correction", None), GroupShifts):
+            people = {}
         return float(r2_score(y, self.predict(X, **people), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +20,7 @@ from meanparity.estimators.selection import (
     default_alphas,
     fits_columns,
     folds,
+    is_linear,
     leave_one_out,
     linear_folds,
     require_leave_one_out,
@@ -55,35 +55,24 @@ class CrossValidated(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: 
         """What besides the penalty is to be chosen, such as gammas."""
 
     @abstractmethod
-    def _is_linear(self, model: Any) -> bool:
-        """Whether the functions of a model are linear ones of the columns."""
-
-    @abstractmethod
-    def _gram(self, model: Any, problem: Problem) -> SymmetricMatrix:
-        """The kernel matrix of a model: (n, n)."""
-
-    def _columns(self, model: Any, problem: Problem) -> FloatArray | None:
-        """The columns of linear functions, if there are fewer of them than rows: (n, d)."""
-        X = problem.task.X
-        if not self._is_linear(model) or X.shape[0] <= X.shape[1]:
-            return None
-        return X.toarray() if sparse.issparse(X) else np.asarray(X)
+    def _matrix(self, model: Any, problem: Problem) -> FloatArray | SymmetricMatrix:
+        """The columns of a model that is linear in them, (n, d); else its kernel matrix, (n, n)."""
 
     def _smoother(self, model: Any, problem: Problem) -> Smoother:
         """The matrix that takes targets to fitted values in the space of a model."""
         settings = problem.task.weights, bool(self.fit_intercept)
-        X = self._columns(model, problem)
-        if X is not None:
-            return Smoother.of_columns(X, *settings)
-        return Smoother.of_kernel(self._gram(model, problem), *settings)
+        matrix = self._matrix(model, problem)
+        if isinstance(matrix, SymmetricMatrix):
+            return Smoother.of_kernel(matrix, *settings)
+        return Smoother.of_columns(matrix, *settings)
 
     def _scale(self, model: Any, problem: Problem) -> float:
         """The mean of a model's kernel of rows with themselves, by which penalties are scaled."""
         settings = problem.task.weights, bool(self.fit_intercept)
-        X = self._columns(model, problem)
-        if X is not None:
-            return float((centred_columns(X, *settings) ** 2).sum()) / len(X)
-        return float(centred_kernel(self._gram(model, problem), *settings).diagonal.mean())
+        matrix = self._matrix(model, problem)
+        if isinstance(matrix, SymmetricMatrix):
+            return float(centred_kernel(matrix, *settings).diagonal.mean())
+        return float((centred_columns(matrix, *settings) ** 2).sum()) / len(matrix)
 
     def _search(self, X: Any, y: Any, **people: Any) -> Any:
         """Choose, and fit to all rows."""
@@ -92,8 +81,6 @@ class CrossValidated(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: 
             raise ValueError(
                 f"scoring={scoring!r} is unknown. Pass None, or SmallestLoss(max_gap=...)."
             )
-        if not scoring.max_gap >= 0:
-            raise ValueError(f"scoring={scoring!r}: pass a max_gap of 0 or more, in units of y.")
         check_unfairness(self.unfairness)
         model = self._model(alpha=1.0, **self._spaces()[0])
         problem = read_problem(model, X, y, precomputed=_is_precomputed(model), **people)
@@ -133,11 +120,13 @@ class CrossValidated(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: 
                 alphas = default_alphas(self._scale(model, problem))
             else:
                 alphas = check_alphas(self.alphas)
-            if self._is_linear(model) and fits_columns(model, problem, splits):
+            if is_linear(model) and fits_columns(model, problem, splits):
                 for alpha, predicted in linear_folds(problem, splits, alphas, self.unfairness):
                     yield {"alpha": alpha, **space}, predicted
             else:
                 candidates = [{"alpha": float(alpha), **space} for alpha in alphas]
+                # which columns are numbers is settled on all rows, not in each fold anew
+                model.set_params(continuous=list(problem.rows.reading.continuous))
                 yield from folds(model, X, y, splits, candidates, people)
 
     def predict(self, X: Any) -> FloatArray:

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint
 from meanparity.estimators.cross_validated import CrossValidated
 from meanparity.estimators.kernel_ridge import ParityKernelRidge
 from meanparity.estimators.problem import Problem
-from meanparity.estimators.selection import Candidate, SmallestLoss
-from meanparity.kernels import AbstractKernel, Kernel, gram
+from meanparity.estimators.selection import Candidate, SmallestLoss, dense_columns, is_linear
+from meanparity.kernels import AbstractKernel, gram
 from meanparity.linalg import SymmetricMatrix
 
 
@@ -140,11 +141,9 @@ class ParityKernelRidgeCV(CrossValidated):
             raise ValueError(f"gammas={self.gammas!r}. Pass positive numbers, at least one.")
         return [{"gamma": float(value)} for value in values]
 
-    def _is_linear(self, model: Any) -> bool:
-        kernel = model._kernel()
-        return isinstance(kernel, Kernel) and kernel.is_linear
-
-    def _gram(self, model: Any, problem: Problem) -> SymmetricMatrix:
+    def _matrix(self, model: Any, problem: Problem) -> FloatArray | SymmetricMatrix:
+        if is_linear(model):
+            return dense_columns(problem)
         bound = model._kernel().bind(problem.task.X, problem.table.feature_names)
         return gram(bound, problem.task.X, advice="Use ParityRidgeCV, or fewer rows.")
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint
 from meanparity.estimators.cross_validated import CrossValidated
 from meanparity.estimators.problem import Problem
 from meanparity.estimators.ridge import ParityRidge
-from meanparity.estimators.selection import Candidate, SmallestLoss
-from meanparity.kernels import Kernel, gram
-from meanparity.linalg import SymmetricMatrix
+from meanparity.estimators.selection import Candidate, SmallestLoss, dense_columns
 
 
 class ParityRidgeCV(CrossValidated):
@@ -115,12 +114,8 @@ class ParityRidgeCV(CrossValidated):
     def _spaces(self) -> list[Candidate]:
         return [{}]
 
-    def _is_linear(self, model: Any) -> bool:
-        return True
-
-    def _gram(self, model: Any, problem: Problem) -> SymmetricMatrix:
-        X = problem.task.X
-        return gram(Kernel("linear").bind(X), X, advice="Use fewer rows.")
+    def _matrix(self, model: Any, problem: Problem) -> FloatArray:
+        return dense_columns(problem)
 
 
 _SEARCH = ("alphas", "cv", "scoring")

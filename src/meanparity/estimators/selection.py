@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
@@ -17,7 +19,9 @@ from meanparity._typing import FloatArray
 from meanparity.constraints import CovarianceParity, Functionals, MeanParity, ResidualParity
 from meanparity.constraints.left_out import MOST_CELLS, LeftOut
 from meanparity.estimators.problem import Problem
-from meanparity.estimators.ridge import centred
+from meanparity.estimators.ridge import ParityRidge, centred
+from meanparity.estimators.training import refuse_identifier
+from meanparity.kernels import Kernel
 from meanparity.solvers.folds import predict_folds
 from meanparity.solvers.leave_one_out import LeaveOneOut, Smoother
 
@@ -44,24 +48,38 @@ class SmallestLoss:
 
     max_gap: float = np.inf
 
+    def __post_init__(self) -> None:
+        value: Any = self.max_gap
+        if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
+            raise ValueError(
+                f"max_gap={self.max_gap!r}. Pass a number of 0 or more, in the units of y."
+            )
+
     def __call__(self, cv_results: dict[str, Any]) -> int:
         """Which row of the results of a scikit-learn search, whose `refit` this is.
 
         Its ``scoring`` names two scores: ``{"loss": "neg_mean_squared_error", "gap":
         parity_scorer()}``.
         """
-        scores = [cv_results.get(f"mean_test_{name}") for name in ("loss", "gap")]
-        if any(score is None for score in scores):
+        names = [f"mean_test_{name}" for name in ("loss", "gap")]
+        if not set(names) <= set(cv_results):
             raise ValueError(
                 "The search has no scores named 'loss' and 'gap'. Pass scoring={'loss': "
                 "'neg_mean_squared_error', 'gap': parity_scorer()}."
             )
+        scores = [np.asarray(cv_results[name], dtype=float) for name in names]
+        if (scores[1] > 0).any():
+            raise ValueError(
+                f"The score 'gap' is {scores[1].max():g}, but minus a gap is never positive. "
+                "Pass a metric that is better small, such as parity_scorer('max_mean_gap')."
+            )
         failed = np.inf  # no score at all
-        losses, gaps = (np.nan_to_num(-np.asarray(s, dtype=float), nan=failed) for s in scores)
+        losses, gaps = (np.nan_to_num(-score, nan=failed) for score in scores)
         return self.choose(losses, gaps)
 
     def choose(self, losses: FloatArray, gaps: FloatArray) -> int:
         """Which of p candidates, whose losses and gaps are (p,); the last one of equals."""
+        gaps = np.where(losses < np.inf, gaps, np.inf)  # what failed is chosen last
         allowed = gaps <= self.max_gap
         key = np.where(allowed, losses, np.inf) if allowed.any() else gaps
         return int(len(key) - 1 - np.argmin(key[::-1]))
@@ -163,6 +181,20 @@ def leave_one_out(
         yield float(alpha), (1 - unfairness) * fair + unfairness * free
 
 
+def is_linear(model: Any) -> bool:
+    """Whether the functions of a ridge estimator are linear ones of whole rows."""
+    if isinstance(model, ParityRidge):
+        return True
+    kernel = model._kernel()
+    return isinstance(kernel, Kernel) and kernel.is_linear
+
+
+def dense_columns(problem: Problem) -> FloatArray:
+    """The features of all rows: (n, d)."""
+    X = problem.task.X
+    return X.toarray() if sparse.issparse(X) else np.asarray(X)
+
+
 Splits = list[tuple[Any, Any]]
 
 
@@ -170,7 +202,10 @@ def split(X: Any, y: Any, cv: Any) -> Splits:
     """The rows of training and test of each fold; every row is held out once."""
     X, y = indexable(X, y)
     splits = list(check_cv(cv).split(X, y))
-    held_out = np.sort(np.concatenate([np.ravel(test) for _, test in splits]))
+    splits = [(np.ravel(train), np.ravel(test)) for train, test in splits]
+    if not all(len(train) and len(test) for train, test in splits):
+        raise ValueError(f"cv={cv!r} has a fold without rows. Leave it out, or pass fewer folds.")
+    held_out = np.sort(np.concatenate([test for _, test in splits]))
     if not np.array_equal(held_out, np.arange(_num_samples(y))):
         raise ValueError(
             f"cv={cv!r} does not hold out every row exactly once. Pass a number of folds, or a "
@@ -201,7 +236,15 @@ def linear_folds(
     task, _ = centred(problem.task)
 
     def functionals(keep: NDArray[np.bool_]) -> Functionals:
+        for weights in (problem.rows.weights, task.weights):
+            if weights is not None and not weights[keep].any():
+                raise ValueError(
+                    f"In a fold the weights in sample_weight of all {keep.sum()} training rows are "
+                    "zero. Leave rows of weight zero out, or shuffle: KFold(5, shuffle=True)."
+                )
         rows = problem.rows.some(keep)
+        if not problem.constraint.reads_values:
+            refuse_identifier(rows)
         return problem.constraint.settled(rows).functionals(rows)
 
     both = predict_folds(task, [np.asarray(test) for _, test in splits], functionals, alphas)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -43,21 +44,38 @@ def warn_of_reading(problem: Problem, recognised: bool, min_group_size: int) -> 
             )
         _warn_of_far_pool(problem.task)
     for where, rows, functionals in constrained:
-        _warn_of_strata(functionals, where)
-        _warn_of_small_groups(rows, problem.task.Y, min_group_size, where)
+        warn_of_groups(rows, functionals, problem.task.Y, min_group_size, where)
 
 
-def warn_of_result(problem: Problem, solution: Solution, gaps: FloatArray) -> None:
-    """Gaps, (r, m), that were left, and models that say the same of everybody."""
-    Y, fair, free = problem.task.Y, solution.fair.fitted, solution.free.fitted
-    spread = np.where(Y.std(axis=0) > 0, Y.std(axis=0), np.inf)
-    share = float((np.abs(gaps) / spread).max(initial=0.0))
-    parts = (problem.task.functionals, problem.task.pool)
-    if share > 1e-6 and any(part.targets.any() for part in parts):
+def warn_of_groups(
+    rows: Rows, functionals: Functionals, Y: FloatArray, least: int, where: str = ""
+) -> None:
+    """Strata in which nothing is compared, and groups of fewer than `least` rows."""
+    _warn_of_strata(functionals, where)
+    _warn_of_small_groups(rows, Y, least, where)
+
+
+def warn_of_gaps(gaps: Any, spread: FloatArray, values: FloatArray, conditions: int = 0) -> None:
+    """Gaps, (r, m), that were left where there should be none.
+
+    Parameters
+    ----------
+    gaps : (r, m) array or float
+        What was left.
+    spread : (m,) array
+        Standard deviation of y.
+    values : (n, m) array
+        Predictions, by whose size rounding is told from the rest.
+    conditions : int
+        Number of conditions, if some have targets other than zero, which may be out of reach.
+    """
+    share = float((np.abs(gaps) / np.where(spread > 0, spread, np.inf)).max(initial=0.0))
+    rounding = 100 * np.finfo(float).eps * np.abs(values).max(initial=0.0)
+    if share > 1e-6 and conditions and np.abs(gaps).max(initial=0.0) > rounding:
         warn(
-            f"Not all {sum(map(len, parts))} conditions can be met by functions of this space: the "
-            f"fit comes as close as it can in least squares, and a gap of {share:.2g} standard "
-            "deviations of y is left. Use fewer groups, more features or another kernel."
+            f"Not all {conditions} conditions can be met by functions of this space: the fit comes "
+            f"as close as it can in least squares, and a gap of {share:.2g} standard deviations of "
+            "y is left. Use fewer groups, more features or another kernel."
         )
     elif share > 1e-10:
         warn(
@@ -66,6 +84,14 @@ def warn_of_result(problem: Problem, solution: Solution, gaps: FloatArray) -> No
             "or y that are large beside their spread, and leave out a pool that repeats the "
             "training rows."
         )
+
+
+def warn_of_result(problem: Problem, solution: Solution, gaps: FloatArray) -> None:
+    """Gaps, (r, m), that were left, and models that say the same of everybody."""
+    Y, fair, free = problem.task.Y, solution.fair.fitted, solution.free.fitted
+    parts = (problem.task.functionals, problem.task.pool)
+    conditions = sum(map(len, parts)) if any(part.targets.any() for part in parts) else 0
+    warn_of_gaps(gaps, Y.std(axis=0), fair, conditions)
     moved = np.abs(solution.fair.pool - solution.free.pool).max(axis=0, initial=0.0)
     usual = np.maximum(np.abs(fair - free).max(axis=0), Y.std(axis=0))
     if np.any(moved > _FAR * usual):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
@@ -24,6 +24,11 @@ def check_regressor(estimator: Any) -> None:
         raise TypeError(
             f"estimator={estimator!r} is not a regressor. Pass an object with fit and predict, "
             "such as RandomForestRegressor()."
+        )
+    if is_classifier(estimator):
+        raise TypeError(
+            f"estimator={estimator!r} is a classifier, and its labels cannot be shifted. Pass a "
+            "regressor."
         )
 
 
@@ -79,6 +84,8 @@ def _copied(X: Any) -> Any:
 
 def predictions(model: Any, X: Any) -> FloatArray:
     """What a fitted regressor predicts, (n,), if it is one finite number for each row."""
+    if not hasattr(model, "predict"):
+        raise TypeError(f"{model!r} does not predict. Pass a regressor, at the end of a pipeline.")
     values = np.asarray(model.predict(_copied(X)), dtype=float)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]

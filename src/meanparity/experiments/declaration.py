@@ -55,6 +55,8 @@ class Entry:
     def __post_init__(self) -> None:
         if self.features not in ("all", "without S"):
             raise ValueError(f"features={self.features!r}. Pass 'all' or 'without S'.")
+        if self.gammas and (self.method, self.setting, self.pool) != ("Ours", "kernel", False):
+            raise ValueError("gammas are those of our kernel, without a pool.")
 
 
 @dataclass(frozen=True)

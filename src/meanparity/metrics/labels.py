@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanparity._typing import FloatArray
-from meanparity.groups import Groups
+from meanparity.groups import Groups, is_missing, plain_column
 from meanparity.metrics.gaps import check_predictions
 
 
@@ -35,7 +35,7 @@ def selection_rates(
         Weights.
     pos_label : label, optional
         Which label is the positive one; needed unless the labels are 0 and 1, −1 and 1, or False
-        and True.
+        and True. Where all have one and the same other label, nobody is selected.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def _rates(
     y_pred: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any
 ) -> tuple[FloatArray, Groups]:
     """Selection rate of each group, and the groups."""
-    selected = _selected(np.asarray(y_pred), pos_label)
+    selected = _selected(plain_column(y_pred, "y_pred"), pos_label)
     chosen, groups, weight = check_predictions(selected, sensitive_features, sample_weight)
     return groups.means(chosen, weight), groups
 
@@ -128,14 +128,19 @@ def _selected(labels: NDArray[Any], pos_label: Any) -> FloatArray:
             "about labels of two kinds. Cut predicted numbers at a threshold, y_pred >= t, or "
             "compare their means with mean_parity_gap."
         )
+    if any(isinstance(value, float) and not value.is_integer() for value in found):
+        raise ValueError(
+            f"y_pred holds {found[0]!r}, which is a number and no label. Cut predicted numbers at "
+            "a threshold, y_pred >= t, or compare their means with mean_parity_gap."
+        )
     if pos_label is None:
         if not any(set(found) <= pair for pair in ({0, 1}, {-1, 1})):
             raise ValueError(
                 f"y_pred has the labels {', '.join(map(repr, found))}. Pass pos_label, the one "
-                "that means being selected; predicted numbers have to be cut at a threshold first."
+                "that means being selected."
             )
         pos_label = 1
-    elif pos_label not in found and len(found) == 2:
+    elif np.ndim(pos_label) or (pos_label not in found and len(found) == 2):
         raise ValueError(
             f"pos_label={pos_label!r} is not among the labels {', '.join(map(repr, found))}."
         )
@@ -144,8 +149,11 @@ def _selected(labels: NDArray[Any], pos_label: Any) -> FloatArray:
 
 def _distinct(labels: NDArray[Any]) -> list[Any]:
     """The different labels; missing ones are refused."""
-    found = list(dict.fromkeys(labels.tolist()))
-    missing = [value for value in found if value is None or value != value]
+    try:
+        found = list(dict.fromkeys(labels.tolist()))
+    except TypeError as error:
+        raise ValueError(f"y_pred holds {labels[0]!r}. Pass one label for each row.") from error
+    missing = [value for value in found if is_missing(value)]
     if missing:
         raise ValueError(
             f"y_pred has missing labels ({missing[0]!r}). Leave these rows out, or decide them."

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
+import numpy as np
 import sklearn
 from sklearn.metrics import make_scorer
 
@@ -39,8 +40,8 @@ def parity_scorer(
     Parameters
     ----------
     metric : str or callable, default="max_mean_gap"
-        One of `meanparity.metrics` by its name, or a function ``metric(y_true, y_pred, *,
-        sensitive_features, ...)``, such as Fairlearn's.
+        One of `meanparity.metrics` that gives a number, by its name, or a function
+        ``metric(y_true, y_pred, *, sensitive_features, ...)``, such as Fairlearn's.
     sensitive_columns : int, str or list of them, optional
         Columns of X that say who is in which group. Without, the groups travel as metadata:
         the scorer asks for ``sensitive_features`` (and ``control_features``, if the metric knows
@@ -77,17 +78,60 @@ def parity_scorer(
     if greater_is_better is None:
         greater_is_better = metric is labels.selection_rate_ratio
     scorer = make_scorer(
-        metric,
+        GroupMetric(metric),
         greater_is_better=greater_is_better,
         response_method=response_method,
         **parameters,
     )
     asked = {"sensitive_features": True}
-    if "control_features" in signature(metric).parameters:
+    if _takes_control(metric):
         asked["control_features"] = True
     with sklearn.config_context(enable_metadata_routing=True):
         scorer = scorer.set_score_request(**asked)
     return scorer if sensitive_columns is None else ColumnScorer(scorer, sensitive_columns)
+
+
+def _takes_control(metric: Callable[..., Any]) -> bool:
+    try:
+        return "control_features" in signature(metric).parameters
+    except ValueError:  # a function that does not tell
+        return False
+
+
+@dataclass(frozen=True)
+class GroupMetric:
+    """A metric that says what is missing.
+
+    Parameters
+    ----------
+    metric : callable
+        ``metric(y_true, y_pred, *, sensitive_features, ...)``.
+    """
+
+    metric: Callable[..., Any]
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.metric, "__name__", self.metric))
+
+    def __call__(
+        self, y_true: Any, y_pred: Any, *, sensitive_features: Any = None, **more: Any
+    ) -> float:
+        """The metric, one number."""
+        if sensitive_features is None:
+            raise ValueError(
+                "The scorer was not told who is in which group. Turn routing on, "
+                "sklearn.set_config(enable_metadata_routing=True), and pass sensitive_features to "
+                "fit, or as params={'sensitive_features': ...}; or pass parity_scorer("
+                "sensitive_columns=...)."
+            )
+        value = self.metric(y_true, y_pred, sensitive_features=sensitive_features, **more)
+        if np.ndim(value) > 0:
+            raise ValueError(
+                f"{self.__name__} gives {np.size(value)} numbers for predictions of shape "
+                f"{np.shape(y_pred)}. Score each output apart."
+            )
+        return float(value)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Linear fits to all folds but one, for every fold and penalty, from one pass over the rows.
+"""Linear fits to all folds but one, for every fold and penalty, without a fit for each of them.
 
-Each fold is reduced to a triangle R with ``RᵀR = [X Y]ᵀ[X Y]`` of its centred rows. Triangles of
-several folds merge by another orthogonal step, so that no condition number is squared, and the
+Each fold is reduced once, to a triangle R with ``RᵀR = [X Y]ᵀ[X Y]`` of its centred rows. Triangles
+of several folds merge by another orthogonal step, so that no condition number is squared, and the
 singular values of a merged triangle give the fits of all penalties.
 """
 
@@ -99,7 +99,7 @@ def predict_folds(
         X = inside[f].X
         for values, thetas in ((fair, path.fair(alphas)), (free, path.free(alphas))):
             for position, theta in enumerate(thetas):
-                intercept = centred.y_mean - centred.x_mean @ theta
+                intercept = merged.mean[d:] - merged.mean[:d] @ theta
                 values[position, rows] = X @ theta + intercept
     return fair, free
 
