@@ -33,8 +33,8 @@ def test_the_document_shows_these_numbers():
 def test_what_the_document_says_of_them():
     by_way = {way: costs().xs(way, level="way") for way in WAYS}
     assert (by_way["scored"].gap < 1e-10).all()
-    assert (by_way["scored"].mse < 1.02 * by_way["others"].mse).all()
-    assert ((by_way["train"].mse / by_way["others"].mse - 1).abs() < 0.05).all()
+    for way in ("train", "scored"):
+        assert ((by_way[way].mse / by_way["others"].mse - 1).abs() < 0.05).all()
     assert (by_way["groups"].mse < by_way["others"].mse).all()
     for way in ("train", "others", "groups"):
         assert (by_way[way].gap < 0.15 * by_way["none"].gap).all()
