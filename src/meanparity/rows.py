@@ -126,6 +126,8 @@ class Rows:
         How much each row counts in the constraint, scaled to a mean of one; None if all alike.
     y : (n, m) array or None
         Targets, where they are known.
+    sizes : (n,) array of int or None
+        How many rows of a larger table each row stands for; None if for itself.
 
     Examples
     --------
@@ -142,6 +144,7 @@ class Rows:
     codes: IntArray
     weights: FloatArray | None
     y: FloatArray | None
+    sizes: IntArray | None = None
 
     @classmethod
     def of(
@@ -199,6 +202,34 @@ class Rows:
         return cls._of(reading, columns, sample_weight, y, (levels, codes))
 
     @classmethod
+    def of_cells(
+        cls,
+        reading: Reading,
+        values: Sequence[tuple[Hashable, ...]],
+        mass: FloatArray,
+        counts: IntArray,
+        y: FloatArray,
+    ) -> Rows:
+        """One row for each of k cells, which stands for all of that cell.
+
+        Parameters
+        ----------
+        reading : Reading
+            How the columns are read.
+        values : k tuples
+            Sensitive and control values; None if missing.
+        mass, counts : (k,) arrays
+            Weights and numbers of rows.
+        y : (k, m) array
+            Mean targets.
+        """
+        names = reading.sensitive + reading.control
+        columns = {name: np.empty(len(values), object) for name in names}
+        for j, name in enumerate(names):
+            columns[name][:] = [value[j] for value in values]
+        return replace(cls._of(reading, columns, mass, y), sizes=counts)
+
+    @classmethod
     def _of(
         cls,
         reading: Reading,
@@ -240,7 +271,8 @@ class Rows:
     @cached_property
     def counts(self) -> IntArray:
         """Rows in each cell: (k,)."""
-        return np.bincount(self.codes, minlength=len(self.cells))
+        counts = np.bincount(self.codes, weights=self.sizes, minlength=len(self.cells))
+        return counts.astype(np.intp)
 
     @cached_property
     def groups(self) -> Groups | None:
@@ -269,6 +301,7 @@ class Rows:
             codes=codes,
             weights=None if weights is None else weights * (len(weights) / weights.sum()),
             y=None if self.y is None else self.y[keep],
+            sizes=None if self.sizes is None else self.sizes[keep],
         )
 
     def column(self, name: str) -> NDArray[Any]:

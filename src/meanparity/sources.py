@@ -111,14 +111,16 @@ class Table:
         left_out = set(self.sensitive) if self.drop_sensitive else set()
         return [i for i in range(self.n_columns) if i not in left_out]
 
-    def features(self, X: Any, *, estimator: str = "meanparity", min_rows: int = 1) -> Features:
-        """The features of X: float64, dense or CSR, finite, (n, d)."""
+    def features(
+        self, X: Any, *, estimator: str = "meanparity", min_rows: int = 1, precise: bool = True
+    ) -> Features:
+        """The features of X: dense or CSR, finite, (n, d); of double precision if precise."""
         X = self.select(X)
         try:
             X = check_array(
                 X,
                 accept_sparse="csr",
-                dtype=np.float64,
+                dtype=np.float64 if precise else [np.float64, np.float32],
                 estimator=estimator,
                 ensure_min_samples=min_rows,
                 input_name="X",

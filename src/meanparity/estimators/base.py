@@ -52,6 +52,8 @@ class ParityModel(BaseEstimator):  # type: ignore[misc]
         "pool": True,
     }
 
+    _seen: NDArray[np.uint64] | None
+
     def _fit(
         self,
         X: Any,
@@ -68,8 +70,25 @@ class ParityModel(BaseEstimator):  # type: ignore[misc]
             recognised = isinstance(self.continuous, str) and self.continuous == "auto"
             warn_of_reading(problem, recognised, self.min_group_size)
             solution, functions = solve(problem)
-        refuse_overflow(solution)
+        task, ends = problem.task, (solution.fair.fitted, solution.free.fitted)
+        comparison = Comparison(problem.rows.reading, problem.constraint, self.weight_scope)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = CurveSums.of(task.Y, *ends, comparison, problem.rows, task.shares)
+        seen = [task.X] if task.points is None else [task.X, task.points]
+        self._keep(problem, solution, functions, sums, unfairness)
+        self._seen = np.concatenate([row_hashes(rows) for rows in seen])
+        return problem
 
+    def _keep(
+        self,
+        problem: Problem,
+        solution: Solution,
+        functions: Basis,
+        sums: CurveSums,
+        unfairness: float,
+    ) -> None:
+        """Store a solution, and say what it leaves."""
+        refuse_overflow(solution)
         task, rows = problem.task, problem.rows
         comparison = Comparison(rows.reading, problem.constraint, self.weight_scope)
         ends = solution.fair, solution.free
@@ -80,7 +99,7 @@ class ParityModel(BaseEstimator):  # type: ignore[misc]
             problem,
             replace(solution, fair=replace(ends[0], pool=none), free=replace(ends[1], pool=none)),
             TableFunctions(problem.table, functions),
-            CurveSums.of(task.Y, ends[0].fitted, ends[1].fitted, comparison, rows, task.shares),
+            sums,
             gaps,
             comparison,
         )
@@ -96,12 +115,9 @@ class ParityModel(BaseEstimator):  # type: ignore[misc]
         self.solver_info_ = solution.info
         self._function = self.tradeoff_.at(unfairness)
         self._table, self._functions = problem.table, functions
-        seen = [task.X] if task.points is None else [task.X, task.points]
-        self._seen = np.concatenate([row_hashes(rows) for rows in seen])
         self.n_features_in_ = problem.table.n_columns
         if problem.table.names is None and hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # kernel values with training rows and pool have no names
-        return problem
 
     def _tradeoff(
         self,
@@ -180,6 +196,11 @@ class ParityModel(BaseEstimator):  # type: ignore[misc]
             Rows, with the columns that were there in fit.
         """
         check_is_fitted(self)
+        if self._seen is None:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted to sums over rows, and does not know the "
+                "rows. To certify its gaps, pass unseen=True if none of X was among them."
+            )
         found: NDArray[np.bool_] = np.isin(row_hashes(self._table.features(X)), self._seen)
         return found
 
@@ -225,8 +246,7 @@ def refuse_nonsense(problem: Problem, gaps: FloatArray) -> None:
     """Refuse gaps, (r, m), of the size of y's own spread where there should be none at all."""
     if problem.task.targets.any():
         return  # not all targets can be met, and a warning says so
-    Y = problem.task.Y
-    limit = 0.01 * Y.std(axis=0) + 1e-6 * np.abs(Y).max()
+    limit = 0.01 * problem.spread + 1e-6 * np.abs(problem.task.Y).max()
     if np.any(np.abs(gaps).max(axis=0, initial=0.0) > limit):
         raise ValueError(
             f"The constraint cannot be met in floating point: a gap of {np.abs(gaps).max():.3g} is "

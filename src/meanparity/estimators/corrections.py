@@ -239,7 +239,7 @@ class GroupShifts:
         """Find the shifts for the predictions of a regressor, (n, 1)."""
         rows = training.rows
         functionals = MeanParity().functionals(rows)
-        warn_of_groups(rows, functionals, training.Y, ParityRidge().min_group_size)
+        warn_of_groups(rows, functionals, training.Y.std(axis=0), ParityRidge().min_group_size)
         # the table T is orthonormal in the mass of the cells, so −T Tᵀ takes off all that it sees
         shifts = np.asarray(-(functionals.table @ functionals.apply(f - f.mean())))
         before, after = (functionals.gaps(f + part)[:, 0] for part in (0.0, shifts[rows.codes]))

@@ -8,18 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from meanparity._typing import Features
 from meanparity.constraints import Constraint
-from meanparity.estimators.base import ParityRegressor
 from meanparity.estimators.kernel_parameters import KernelParameters
 from meanparity.estimators.problem import Problem
 from meanparity.estimators.ridge import LinearFunctions, centred
+from meanparity.estimators.streaming import StreamingRegressor
 from meanparity.kernels import AbstractKernel, Kernel, ShiftedKernel
 from meanparity.path import Basis
 from meanparity.solvers import Solution, solve
+from meanparity.solvers.features import FeatureSpace, FourierSpace, KernelSpace, LinearSpace
+from meanparity.solvers.nystrom import feature_space
+from meanparity.solvers.statistics import Statistics
 from meanparity.sources import stack
 
 
-class ParityKernelRidge(KernelParameters, ParityRegressor):
+class ParityKernelRidge(KernelParameters, StreamingRegressor):
     r"""Kernel ridge regression whose predictions meet a parity constraint.
 
     Minimises ``‖y − g(X)‖² + α‖g‖²`` over the reproducing kernel Hilbert space of the kernel
@@ -73,21 +77,32 @@ class ParityKernelRidge(KernelParameters, ParityRegressor):
         `sensitive_features`. They stay features as well unless `drop_sensitive`.
     drop_sensitive : bool, default=False
         Whether `sensitive_columns` are left out of the features. They may hold text then.
-    solver : {"auto", "dense", "spectral", "primal"}, default="auto"
+    solver : {"auto", "dense", "spectral", "primal", "nystrom"}, default="auto"
         How to solve: "dense" by a Cholesky factorisation, "spectral" by an eigendecomposition
-        (``alpha=0``, singular or indefinite kernel matrices), "primal" for the linear kernel.
+        (``alpha=0``, singular or indefinite kernel matrices), "primal" for the linear kernel,
+        "nystrom" in the space of `n_components` features, at a cost linear in the rows: an
+        approximation, in which the constraint holds exactly.
+    n_components : int, default=500
+        Number of features of "nystrom".
+    landmarks : {"rpcholesky", "kmeans++", "uniform", "fourier"} or array-like of shape (p, d)
+        Features of "nystrom": kernel functions at rows that are drawn by randomly pivoted Cholesky,
+        by k-means++ or uniformly, or at given points; or random Fourier features (RBF only).
+    random_state : int, RandomState or None, default=0
+        Where chance in "nystrom" comes from.
 
     Attributes
     ----------
     dual_coef_ : (n,) or (n, m) array
         Coefficient of each training row, and then of each row of the pool (n + p of them): a
-        model that holds on a pool keeps the pool's features. Not there when the solver is
-        "primal", which keeps no rows.
+        model that holds on a pool keeps the pool's features. Of each landmark, if the solver is
+        "nystrom". Not there when it is "primal", which keeps no rows.
     X_fit_ : (n, d) array or sparse matrix
-        The training rows, and then those of the pool. Not there when the solver is "primal" or
-        the kernel "precomputed".
+        The training rows, and then those of the pool, or the landmarks. Not there when the solver
+        is "primal" or the kernel "precomputed".
     coef_ : (d,) or (m, d) array
-        Coefficients of the features, when the solver is "primal".
+        Coefficients of the columns, when the solver is "primal"; of Fourier features.
+    statistics_ : Statistics
+        Sums over all rows, with "nystrom"; see `partial_fit`.
     intercept_ : float or (m,) array
         The constant, 0 without `fit_intercept`.
     group_means_ : dict
@@ -158,6 +173,9 @@ class ParityKernelRidge(KernelParameters, ParityRegressor):
         sensitive_columns: Any = None,
         drop_sensitive: bool = False,
         solver: str = "auto",
+        n_components: int = 500,
+        landmarks: Any = "rpcholesky",
+        random_state: Any = 0,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -178,6 +196,9 @@ class ParityKernelRidge(KernelParameters, ParityRegressor):
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
         self.solver = solver
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.random_state = random_state
 
     def fit(
         self,
@@ -208,31 +229,57 @@ class ParityKernelRidge(KernelParameters, ParityRegressor):
         pool : (X_pool, sensitive_features_pool) or Pool, optional
             People to be scored, whose y is not known: the constraint holds exactly on them.
         """
-        problem = self._fit(
-            X,
-            y,
-            self._solve,
-            precomputed=self._precomputed,
-            sensitive_features=sensitive_features,
-            control_features=control_features,
-            sample_weight=sample_weight,
-            pool=pool,
-        )
+        people = {
+            "sensitive_features": sensitive_features,
+            "control_features": control_features,
+            "sample_weight": sample_weight,
+        }
+        if self.solver == "nystrom":
+            self.fit_statistics(self.statistics(X, y, **people), pool=pool)
+            return self
+        problem = self._fit(X, y, self._solve, precomputed=self._precomputed, pool=pool, **people)
+        if hasattr(self, "statistics_"):
+            del self.statistics_  # of batches before
+        self._points = None if self._precomputed else stack(problem.task.X, problem.task.points)
+        self._store_function()
+        return self
+
+    def _store_function(self) -> None:
         for left_over in {"coef_", "dual_coef_", "X_fit_"} & set(vars(self)):
             delattr(self, left_over)
-        coef, intercept = self._function.coef, self._function.intercept
-        single = self._function.single_output
-        if isinstance(self._functions, LinearFunctions):
-            intercept = intercept - self._functions.origin @ coef
+        function, functions = self._function, self._functions
+        coef, intercept = function.coef, function.intercept
+        single = function.single_output
+        if isinstance(functions, LinearFunctions | FourierSpace):
+            if isinstance(functions, LinearFunctions):
+                intercept = intercept - functions.origin @ coef
             self.coef_ = coef[:, 0] if single else coef.T
         else:
             self.dual_coef_ = coef[:, 0] if single else coef
-            if not self._precomputed:
-                self.X_fit_ = stack(problem.task.X, problem.task.points)
-            if isinstance(self._functions, ShiftedKernel):  # a linear one, and coef sums to zero
-                intercept = intercept - self._functions.origin @ (self.X_fit_.T @ coef)
+            points = functions.landmarks if isinstance(functions, KernelSpace) else self._points
+            if points is not None:
+                self.X_fit_ = points
+            if isinstance(functions, ShiftedKernel):  # a linear one, and coef sums to zero
+                intercept = intercept - functions.origin @ (self.X_fit_.T @ coef)
+        self._points = None
         self.intercept_ = float(intercept[0]) if single else intercept
-        return self
+
+    def _space(self, X: Features, names: tuple[str, ...] | None) -> FeatureSpace:
+        if self.solver not in ("auto", "nystrom"):
+            raise ValueError(
+                f"solver={self.solver!r} needs all rows at once. Pass solver='nystrom' to fit to "
+                "sums over rows."
+            )
+        kernel = self._kernel()
+        if isinstance(kernel, Kernel) and kernel.is_linear:
+            return LinearSpace.around(X, centred=bool(self.fit_intercept))
+        return feature_space(X, kernel, names, self.landmarks, self.n_components, self.random_state)
+
+    def _basis(self, space: Any) -> Basis:
+        return LinearFunctions(space.middle) if isinstance(space, LinearSpace) else space
+
+    def _solver_words(self, statistics: Statistics) -> tuple[str, str]:
+        return "nystrom", f"sums over {statistics.loss.n_rows:,} rows of {statistics.space}"
 
     def _solve(self, problem: Problem) -> tuple[Solution, Basis]:
         kernel = self._kernel()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from meanparity._typing import Features
+from meanparity._typing import Features, FloatArray
 from meanparity.constraints import Constraint, Functionals, resolve_constraint
 from meanparity.estimators.training import (
     check_alpha,
@@ -45,6 +45,8 @@ class Problem:
         What gaps in the units of y are about, on the training rows and on the pool.
     single_output : bool
         Whether y has one dimension.
+    deviation : (m,) array, optional
+        Standard deviation of y, where rows stand for many.
     """
 
     table: Table
@@ -54,6 +56,12 @@ class Problem:
     constraint: Constraint
     measured: tuple[Functionals, Functionals]
     single_output: bool
+    deviation: FloatArray | None = None
+
+    @property
+    def spread(self) -> FloatArray:
+        """Standard deviation of y: (m,)."""
+        return np.asarray(self.task.Y.std(axis=0)) if self.deviation is None else self.deviation
 
 
 def read_problem(
@@ -68,7 +76,7 @@ def read_problem(
     precomputed: bool = False,
 ) -> Problem:
     """The training set, and the pool, of an estimator's fit."""
-    _check_parameters(estimator)
+    check_parameters(estimator)
     scope = estimator.weight_scope
     training = read_training(
         estimator,
@@ -84,7 +92,7 @@ def read_problem(
     )
     table, rows, Y = training.table, training.rows, training.Y
     constraint = resolve_constraint(estimator.constraint).settled(rows)
-    _refuse_unused(constraint, control_features is not None, bool(estimator.intersectional))
+    refuse_unused(constraint, control_features is not None, bool(estimator.intersectional))
     on_train = estimator.parity_on != "pool"
     if on_train and not constraint.reads_values:
         refuse_identifier(rows)
@@ -92,13 +100,13 @@ def read_problem(
         training.X,
         Y,
         check_alpha(estimator.alpha, Y.shape[1]),
-        _functionals(constraint, rows, Y.shape[1]) if on_train else Functionals.none(len(Y)),
+        functionals_of(constraint, rows, Y.shape[1]) if on_train else Functionals.none(len(Y)),
         bool(estimator.fit_intercept),
         training.weights if scope != "constraint" else None,
     )
     none = Functionals.none(0)
     measured = constraint.measured(rows, task.functionals) if on_train else none
-    people = _people(estimator, pool, constraint)
+    people = pool_of(estimator, pool, constraint)
     if people is None:
         return Problem(
             table, task, rows, None, constraint, (measured, none), training.single_output
@@ -112,7 +120,7 @@ def read_problem(
             sample_weight=None if heavy is None else check_weights(heavy, p),
             n_rows=p,
         )
-        functionals = _functionals(constraint, others, Y.shape[1])
+        functionals = functionals_of(constraint, others, Y.shape[1])
     except ValueError as error:
         raise ValueError(f"In the pool: {error}") from error
     both = measured, constraint.measured(others, functionals)
@@ -144,7 +152,7 @@ def _pool_features(
     return points, replace(table, n_columns=width, names=None)
 
 
-def _people(estimator: Any, pool: Any, constraint: Constraint) -> Pool | None:
+def pool_of(estimator: Any, pool: Any, constraint: Constraint) -> Pool | None:
     """The pool on which the constraint shall hold, if any."""
     if pool is None and estimator.parity_on == "pool":
         raise ValueError(
@@ -162,7 +170,8 @@ def _people(estimator: Any, pool: Any, constraint: Constraint) -> Pool | None:
     return people
 
 
-def _check_parameters(estimator: Any) -> None:
+def check_parameters(estimator: Any) -> None:
+    """Refuse parameters that are wrong whatever the data."""
     check_flags(estimator, "fit_intercept", "intersectional")
     for choice, names in (("parity_on", PARITY_ON), ("weight_scope", WEIGHT_SCOPES)):
         value = getattr(estimator, choice)
@@ -178,7 +187,7 @@ def _check_parameters(estimator: Any) -> None:
         )
 
 
-def _functionals(constraint: Constraint, rows: Rows, n_outputs: int) -> Functionals:
+def functionals_of(constraint: Constraint, rows: Rows, n_outputs: int) -> Functionals:
     """What a constraint, which may be a user's own, says of rows."""
     functionals = constraint.functionals(rows)
     name = type(constraint).__name__
@@ -196,7 +205,8 @@ def _functionals(constraint: Constraint, rows: Rows, n_outputs: int) -> Function
     return functionals
 
 
-def _refuse_unused(constraint: Constraint, has_control: bool, intersectional: bool) -> None:
+def refuse_unused(constraint: Constraint, has_control: bool, intersectional: bool) -> None:
+    """Refuse what a constraint would not look at."""
     name = type(constraint).__name__
     if has_control and "control_features" not in constraint.uses:
         raise ValueError(

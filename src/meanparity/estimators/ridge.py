@@ -10,15 +10,16 @@ from scipy import sparse
 
 from meanparity._typing import Features, FloatArray
 from meanparity.constraints import Constraint
-from meanparity.estimators.base import ParityRegressor
 from meanparity.estimators.problem import Problem
+from meanparity.estimators.streaming import StreamingRegressor
 from meanparity.kernels import Kernel
 from meanparity.path import Basis
 from meanparity.solvers import Fit, Solution, Task, solve
+from meanparity.solvers.features import FeatureSpace, LinearSpace
 from meanparity.sources import stack
 
 
-class ParityRidge(ParityRegressor):
+class ParityRidge(StreamingRegressor):
     r"""Linear ridge regression whose predictions meet a parity constraint.
 
     Minimises ``‖y − Xw − b‖² + α‖w‖²`` over w and b subject to the constraint on the training
@@ -192,12 +193,23 @@ class ParityRidge(ParityRegressor):
             sample_weight=sample_weight,
             pool=pool,
         )
+        if hasattr(self, "statistics_"):
+            del self.statistics_  # of batches before
+        self._store_function()
+        return self
+
+    def _store_function(self) -> None:
         coef, intercept = self._function.coef, self._function.intercept
         single = self._function.single_output
         intercept = intercept - cast(LinearFunctions, self._functions).origin @ coef
         self.coef_ = coef[:, 0] if single else coef.T
         self.intercept_ = float(intercept[0]) if single else intercept
-        return self
+
+    def _space(self, X: Features, names: tuple[str, ...] | None) -> FeatureSpace:
+        return LinearSpace.around(X, centred=bool(self.fit_intercept))
+
+    def _basis(self, space: Any) -> Basis:
+        return LinearFunctions(space.middle)
 
     def _solve(self, problem: Problem) -> tuple[Solution, Basis]:
         task, origin = centred(problem.task)

@@ -52,6 +52,7 @@ def read_training(
     sample_weight: Any = None,
     weigh_groups: bool = True,
     convert: bool = True,
+    precise: bool = True,
     **reading: Any,
 ) -> Training:
     """The training set of an estimator's fit.
@@ -66,6 +67,8 @@ def read_training(
         Whether weights count in means of groups.
     convert : bool
         Whether features become arrays of numbers, or stay what they are for another estimator.
+    precise : bool
+        Whether these are of double precision, or may stay of single precision.
     **reading
         How sensitive columns are read, see `Rows.of`.
     """
@@ -75,10 +78,8 @@ def read_training(
             f"This {name} estimator requires y to be passed, but the target y is None."
         )
     table = Table.like(X, estimator.sensitive_columns, bool(estimator.drop_sensitive))
-    features = read_features(estimator, table, X, reset=True, convert=convert)
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=name)
-    check_consistent_length(X, y)
-    Y = y.reshape(len(y), -1)
+    features = read_features(estimator, table, X, reset=True, convert=convert, precise=precise)
+    Y, single_output = read_targets(name, X, y)
     weights = None if sample_weight is None else check_weights(sample_weight, len(Y))
     rows = Rows.of(
         sensitive_values(estimator, table, X, sensitive_features, len(Y)),
@@ -88,11 +89,24 @@ def read_training(
         n_rows=len(Y),
         **reading,
     )
-    return Training(table, features, Y, weights, rows, y.ndim == 1)
+    return Training(table, features, Y, weights, rows, single_output)
+
+
+def read_targets(name: str, X: Any, y: Any) -> tuple[FloatArray, bool]:
+    """Targets of the rows of X, (n, m), and whether they have one dimension."""
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=name)
+    check_consistent_length(X, y)
+    return y.reshape(len(y), -1), y.ndim == 1
 
 
 def read_features(
-    estimator: Any, table: Table, X: Any, *, reset: bool, convert: bool = True
+    estimator: Any,
+    table: Table,
+    X: Any,
+    *,
+    reset: bool,
+    convert: bool = True,
+    precise: bool = True,
 ) -> Any:
     """Features of X; names and number of columns are compared the way scikit-learn does."""
     name = type(estimator).__name__
@@ -102,13 +116,13 @@ def read_features(
             validate_data(estimator, X, reset=reset, skip_check_array=True)
         return table.select(X)
     if reset:
-        features = table.features(X, estimator=name, min_rows=2)
+        features = table.features(X, estimator=name, min_rows=2, precise=precise)
         validate_data(estimator, X, skip_check_array=True)
         return features
     named = hasattr(X, "columns")
     if named and not table.drop_sensitive:  # scikit-learn says which names are wrong
         validate_data(estimator, X, reset=False, skip_check_array=True)
-    features = table.features(X, estimator=name)
+    features = table.features(X, estimator=name, precise=precise)
     if not named and not table.drop_sensitive:  # and that there are none
         validate_data(estimator, X, reset=False, skip_check_array=True)
     return features

@@ -42,17 +42,18 @@ def warn_of_reading(problem: Problem, recognised: bool, min_group_size: int) -> 
                 "not. Pass Pool(X_pool, sensitive_features, sample_weight=...), ones if that is "
                 "meant."
             )
-        _warn_of_far_pool(problem.task)
+        if problem.rows.sizes is None:
+            _warn_of_far_pool(problem.task)
     for where, rows, functionals in constrained:
-        warn_of_groups(rows, functionals, problem.task.Y, min_group_size, where)
+        warn_of_groups(rows, functionals, problem.spread, min_group_size, where)
 
 
 def warn_of_groups(
-    rows: Rows, functionals: Functionals, Y: FloatArray, least: int, where: str = ""
+    rows: Rows, functionals: Functionals, spread: FloatArray, least: int, where: str = ""
 ) -> None:
     """Strata in which nothing is compared, and groups of fewer than `least` rows."""
     _warn_of_strata(functionals, where)
-    _warn_of_small_groups(rows, Y, least, where)
+    _warn_of_small_groups(rows, spread, least, where)
 
 
 def warn_of_gaps(gaps: Any, spread: FloatArray, values: FloatArray, conditions: int = 0) -> None:
@@ -88,12 +89,12 @@ def warn_of_gaps(gaps: Any, spread: FloatArray, values: FloatArray, conditions: 
 
 def warn_of_result(problem: Problem, solution: Solution, gaps: FloatArray) -> None:
     """Gaps, (r, m), that were left, and models that say the same of everybody."""
-    Y, fair, free = problem.task.Y, solution.fair.fitted, solution.free.fitted
+    fair, free = solution.fair.fitted, solution.free.fitted
     parts = (problem.task.functionals, problem.task.pool)
     conditions = sum(map(len, parts)) if any(part.targets.any() for part in parts) else 0
-    warn_of_gaps(gaps, Y.std(axis=0), fair, conditions)
+    warn_of_gaps(gaps, problem.spread, fair, conditions)
     moved = np.abs(solution.fair.pool - solution.free.pool).max(axis=0, initial=0.0)
-    usual = np.maximum(np.abs(fair - free).max(axis=0), Y.std(axis=0))
+    usual = np.maximum(np.abs(fair - free).max(axis=0), problem.spread)
     if np.any(moved > _FAR * usual):
         warn(
             f"Parity on the pool moves the prediction of some of its rows by {moved.max():.3g}, "
@@ -101,7 +102,10 @@ def warn_of_result(problem: Problem, solution: Solution, gaps: FloatArray) -> No
             "are unlike the training rows, and little keeps the fit from using them to meet the "
             f"constraint. Raise alpha (now {problem.task.alpha.min():g})."
         )
-    fair, free = problem.rows.within_strata(fair), problem.rows.within_strata(free)
+    if problem.rows.sizes is None:
+        fair, free = problem.rows.within_strata(fair), problem.rows.within_strata(free)
+    else:  # values are means of many rows, which parity makes the same
+        fair, free = solution.fair.coef, solution.free.coef
     if np.any(np.abs(fair).max(axis=0) < 1e-8 * np.abs(free).max(axis=0)):
         control = ", ".join(problem.rows.reading.control)
         same = f"a constant in each stratum of {control}" if control else "a constant"
@@ -142,10 +146,10 @@ def _warn_of_strata(functionals: Functionals, where: str) -> None:
         )
 
 
-def _warn_of_small_groups(rows: Rows, Y: FloatArray, least: int, where: str) -> None:
+def _warn_of_small_groups(rows: Rows, spread: FloatArray, least: int, where: str) -> None:
     small = [
         f"{name} ({_rows(count)}, standard error {error:.3g})"
-        for name, count, error in _group_sizes(rows, Y)
+        for name, count, error in _group_sizes(rows, spread)
         if count < least
     ]
     if small:
@@ -157,33 +161,35 @@ def _warn_of_small_groups(rows: Rows, Y: FloatArray, least: int, where: str) -> 
         )
 
 
-def _group_sizes(rows: Rows, Y: FloatArray) -> Iterator[tuple[str, int, float]]:
+def _group_sizes(rows: Rows, spread: FloatArray) -> Iterator[tuple[str, int, float]]:
     """Name, rows and standard error of the mean of y of every group that is compared.
 
     Where y is not known, as on a pool, or of one row, its spread over all training rows is taken.
     """
     counted = np.ones(rows.n_rows) if rows.weights is None else (rows.weights > 0).astype(float)
+    known = rows.y if rows.sizes is None else None
+    if rows.sizes is not None:
+        counted = counted * rows.sizes
     columns = [counted]
-    if rows.y is not None:
-        y = rows.y - rows.y.mean(axis=0)
+    if known is not None:
+        y = known - known.mean(axis=0)
         columns += [*(counted * y.T), *(counted * y.T**2)]
     sums = group_sums(rows.codes, np.stack(columns, axis=1), len(rows.cells))
-    overall = float(Y.std(axis=0).max())
+    overall = float(spread.max())
     for stratum, cells in rows.strata:
         for grouping in rows.groupings:
             names, inside = grouping.names, grouping.codes[cells]
             totals = group_sums(inside, sums[cells], len(names))
             present = np.unique(inside[inside >= 0])
             for group in present if len(present) > 1 else []:
-                count, m = int(totals[group, 0]), Y.shape[1]
-                spread = overall
-                if rows.y is not None and count > 1:
-                    mean, square = totals[group, 1:].reshape(2, m) / count
-                    spread = float(
+                count, deviation = int(totals[group, 0]), overall
+                if known is not None and count > 1:
+                    mean, square = totals[group, 1:].reshape(2, -1) / count
+                    deviation = float(
                         np.sqrt(np.maximum(square - mean**2, 0.0).max() * count / (count - 1))
                     )
                 name = names[group] + (f" in {stratum}" if stratum else "")
-                yield name, count, spread / np.sqrt(max(count, 1))
+                yield name, count, deviation / np.sqrt(max(count, 1))
 
 
 def _list(items: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from meanparity.linalg.blas import multiply
 from meanparity.linalg.memory import require_memory
+from meanparity.linalg.parallel import ordered_map
 from meanparity.linalg.small import dense_features, pivoted_cholesky, symmetric_basis
 from meanparity.linalg.symmetric import (
     Eigen,
@@ -16,6 +17,7 @@ __all__ = [
     "SymmetricMatrix",
     "dense_features",
     "multiply",
+    "ordered_map",
     "pivoted_cholesky",
     "require_memory",
     "row_blocks",

@@ -5,6 +5,7 @@ from meanparity.solvers.descent import OPTIMIZERS, Method, Run
 from meanparity.solvers.iterative import LossSolution, solve_loss
 from meanparity.solvers.penalised import Penalty, solve_penalised
 from meanparity.solvers.solution import Fit, Info, Solution
+from meanparity.solvers.summed import Summed, solve_sums
 from meanparity.solvers.task import Task
 
 __all__ = [
@@ -17,9 +18,11 @@ __all__ = [
     "Penalty",
     "Run",
     "Solution",
+    "Summed",
     "Task",
     "choose_optimizer",
     "solve",
     "solve_loss",
     "solve_penalised",
+    "solve_sums",
 ]

@@ -125,22 +125,36 @@ def directions(rows: CentredRows, task: Task) -> tuple[FloatArray, FloatArray, F
     target : (r, m) array
         ``Qᵀθ``. Targets that cannot all be met are met with least squared distance.
     """
-    (M, norms), (M_pool, pool_norms) = (
+    here, there = (
         rows.functional_moments(points, functionals)
         for points, functionals in ((task.X, task.functionals), (task.points, task.pool))
     )
+    return directions_of(here, there, task.targets)
+
+
+Moments = tuple[FloatArray, FloatArray]
+
+
+def directions_of(
+    here: Moments, there: Moments, targets: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The same from ``XᵀC``, (d, q), and norms of columns, (d,), of training rows and pool.
+
+    `targets`, (q, m), are those of all functionals.
+    """
+    (M, norms), (M_pool, pool_norms) = here, there
     size = np.hypot(norms, pool_norms)
     if not np.isfinite(size).all():
         raise ValueError("The squares of X are infinite. Scale the features.")
     whole = np.hstack([M, M_pool])
-    if task.targets.any():
+    if targets.any():
         # in units in which all columns are alike, so that none drowns another
         units = np.where(size > 0, size, 1.0)[:, None]
         left, sizes, right = np.linalg.svd(whole / units, full_matrices=False)
         rounding = 10 * np.finfo(float).eps * np.sqrt(len(whole))
         keep = sizes > max(_FAINT * sizes.max(initial=0.0), rounding)
         Q = np.linalg.qr(units * left[:, keep])[0]
-        found = (left[:, keep] / units) @ ((right[keep] @ task.targets) / sizes[keep, None])
+        found = (left[:, keep] / units) @ ((right[keep] @ targets) / sizes[keep, None])
         target = Q.T @ found
     else:
         eps = 10 * np.finfo(float).eps
@@ -149,7 +163,7 @@ def directions(rows: CentredRows, task: Task) -> tuple[FloatArray, FloatArray, F
         for _ in range(2):
             more = more - Q @ (Q.T @ more)
         Q = np.asarray(np.linalg.qr(np.hstack([Q, _span(more, SAME)]))[0])
-        target = np.zeros((Q.shape[1], task.Y.shape[1]))
+        target = np.zeros((Q.shape[1], targets.shape[1]))
     return Q, np.asarray(np.linalg.pinv(Q.T @ whole), dtype=float), target
 
 
@@ -164,14 +178,29 @@ def _normal(
     rows: CentredRows, Q: FloatArray, target: FloatArray, alpha: float
 ) -> tuple[FloatArray, FloatArray] | None:
     """Both solutions from the normal equations, or None if those are ill conditioned."""
-    m = len(rows.y_mean)
     G, XY = rows.gram()
+    return normal_equations(G, XY, Q, target, alpha)
+
+
+def normal_equations(
+    G: FloatArray,
+    XY: FloatArray,
+    Q: FloatArray,
+    target: FloatArray,
+    alpha: float,
+    worst: float = _CONDITION,
+) -> tuple[FloatArray, FloatArray] | None:
+    """Both minimisers of ``θᵀ(G + λI)θ − 2 θᵀXY``, with and without ``Qᵀθ = target``.
+
+    None if the condition of ``G + λI`` is more than `worst`. G is overwritten.
+    """
+    m = XY.shape[1]
     norm = np.abs(G).sum(axis=0).max() + alpha
     try:
         factor = SymmetricMatrix.from_upper(G).cholesky(alpha)
     except NotPositiveDefiniteError:
         return None
-    if norm * _inverse_norm(factor, len(G)) > _CONDITION:
+    if norm * _inverse_norm(factor, len(G)) > worst:
         return None
     Z = factor.solve(np.hstack([XY, Q]))
     free, Z_Q = Z[:, :m], Z[:, m:]

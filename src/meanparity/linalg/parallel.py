@@ -1,0 +1,51 @@
+"""Blocks of rows on all cores, in order."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from threadpoolctl import threadpool_limits
+
+Block = TypeVar("Block")
+Result = TypeVar("Result")
+
+
+def ordered_map(function: Callable[[Block], Result], blocks: Iterable[Block]) -> Iterator[Result]:
+    """Results of a function that lets go of the interpreter lock, block by block, in order.
+
+    Each core has a block to itself, and the BLAS one thread in it; no more blocks are read than
+    there are cores to work on them. A single block has all threads of the BLAS.
+
+    Examples
+    --------
+    >>> list(ordered_map(lambda n: n * n, [1, 2, 3]))
+    [1, 4, 9]
+    """
+    source = iter(blocks)
+    first = next(source, None)
+    second = next(source, None)
+    if first is None:
+        return
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if second is None or cores == 1:
+        yield function(first)
+        if second is not None:
+            yield function(second)
+            yield from map(function, source)
+        return
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(cores) as pool:
+        waiting = deque([pool.submit(function, first), pool.submit(function, second)])
+        try:
+            for block in source:
+                if len(waiting) > (cores or 1):
+                    yield waiting.popleft().result()
+                waiting.append(pool.submit(function, block))
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -1,0 +1,276 @@
+"""Features of rows, whose linear combinations a fit to sums over rows is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+
+from meanparity._typing import Features, FloatArray
+from meanparity.kernels import BoundKernel
+from meanparity.linalg import row_blocks
+
+_BLOCK = 2**20  # features held at a time while predicting (8 MiB)
+
+
+class FeatureSpace(Protocol):
+    """Features ψ of rows, (p,), and whitened ones ``φ = Wᵀψ − o``, (r,), for which ‖g‖ = ‖θ‖."""
+
+    @property
+    def width(self) -> int:
+        """Number of features, p."""
+        ...
+
+    def raw(self, X: Features) -> FloatArray:
+        """ψ of rows, in double precision: (n, p)."""
+        ...
+
+    def whitened(self, psi: FloatArray, dtype: DTypeLike) -> NDArray[Any]:
+        """φ of rows with features ψ, (n, p), as precise as the rows were: (n, r)."""
+        ...
+
+    def spread(self, theta: FloatArray) -> FloatArray:
+        """``W θ`` for θ of shape (r, m): (p, m)."""
+        ...
+
+    def gathered(self, sums: FloatArray) -> FloatArray:
+        """``Wᵀ s`` for s of shape (p, m): (r, m)."""
+        ...
+
+    @property
+    def origin(self) -> FloatArray:
+        """o: (r,)."""
+        ...
+
+    def shift_from(self, other: FeatureSpace) -> FloatArray:
+        """How much further the origin of ψ lies than that of the same features: (p,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearSpace:
+    """The columns themselves, less an origin that saves digits.
+
+    Parameters
+    ----------
+    middle : (d,) array
+        The origin.
+    """
+
+    middle: FloatArray
+
+    @classmethod
+    def around(cls, X: Features, *, centred: bool) -> LinearSpace:
+        """With the origin in the middle of rows, if centred and dense; else zero."""
+        if sparse.issparse(X) or not centred:
+            return cls(np.zeros(X.shape[1]))
+        return cls(X.mean(axis=0, dtype=float))
+
+    def __repr__(self) -> str:
+        return f"{self.width} columns"
+
+    @property
+    def width(self) -> int:
+        """D."""
+        return len(self.middle)
+
+    @property
+    def origin(self) -> FloatArray:
+        """Zero: what was taken off is off ψ already."""
+        return np.zeros(self.width)
+
+    def raw(self, X: Features) -> FloatArray:
+        """``X − origin``."""
+        dense = X.toarray() if sparse.issparse(X) else X
+        return np.asarray(dense - self.middle, dtype=float)
+
+    def whitened(self, psi: FloatArray, dtype: DTypeLike) -> NDArray[Any]:
+        """The same."""
+        return psi.astype(dtype, copy=False)
+
+    def spread(self, theta: FloatArray) -> FloatArray:
+        """The same."""
+        return theta
+
+    def gathered(self, sums: FloatArray) -> FloatArray:
+        """The same."""
+        return sums
+
+    def evaluate(self, X: Features, coef: FloatArray) -> FloatArray:
+        """``(X − origin) @ coef`` for coef of shape (d, m)."""
+        if sparse.issparse(X):
+            return np.asarray(X @ coef - self.middle @ coef)
+        return _evaluate(self, X, coef)
+
+    def shift_from(self, other: FeatureSpace) -> FloatArray:
+        """The difference of both origins."""
+        if not isinstance(other, LinearSpace) or other.width != self.width:
+            raise ValueError(
+                f"These are statistics of {self}, the others of {other}. Only statistics of the "
+                "same features add up."
+            )
+        return self.middle - other.middle
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelSpace:
+    """Kernel functions at p landmarks (Nyström).
+
+    Parameters
+    ----------
+    kernel : BoundKernel
+        Bound to the landmarks.
+    landmarks : (p, d) array or sparse matrix
+        They.
+    whitening : (p, r) array
+        W, with ``Wᵀ K W = I`` for the kernel matrix K of the landmarks.
+    origin : (r,) array
+        Mean of ``Wᵀψ`` over the landmarks.
+    """
+
+    kernel: BoundKernel
+    landmarks: Features
+    whitening: FloatArray
+    origin: FloatArray
+
+    @classmethod
+    def of(cls, kernel: BoundKernel, landmarks: Features) -> KernelSpace:
+        """Of landmarks; directions of K that rounding decides about are left out."""
+        K = kernel.block(landmarks)
+        values, vectors = np.linalg.eigh((K + K.T) / 2)
+        keep = values > len(K) * np.finfo(float).eps * 10 * values.max(initial=0.0)
+        whitening = vectors[:, keep] / np.sqrt(values[keep])
+        return cls(kernel, landmarks, whitening, (K @ whitening).mean(axis=0))
+
+    def __repr__(self) -> str:
+        return f"a kernel at {self.width} landmarks"
+
+    @property
+    def width(self) -> int:
+        """Number of landmarks."""
+        return len(self.whitening)
+
+    def raw(self, X: Features) -> FloatArray:
+        """``κ(x, z)`` for all landmarks z."""
+        return self.kernel.block(X.astype(float, copy=False))
+
+    def whitened(self, psi: FloatArray, dtype: DTypeLike) -> NDArray[Any]:
+        """``ψ W − o``."""
+        phi = psi.astype(dtype, copy=False) @ self.whitening.astype(dtype, copy=False)
+        phi -= self.origin.astype(dtype, copy=False)
+        result: NDArray[Any] = phi
+        return result
+
+    def spread(self, theta: FloatArray) -> FloatArray:
+        """``W θ``."""
+        return self.whitening @ theta
+
+    def gathered(self, sums: FloatArray) -> FloatArray:
+        """``Wᵀ s``."""
+        return self.whitening.T @ sums
+
+    def evaluate(self, X: Features, coef: FloatArray) -> FloatArray:
+        """``κ(X, landmarks) @ coef``."""
+        return self.kernel.evaluate(X, coef)
+
+    def shift_from(self, other: FeatureSpace) -> FloatArray:
+        """Zero, if the landmarks are the same."""
+        same = isinstance(other, KernelSpace) and (
+            other is self
+            or (
+                other.landmarks.shape == self.landmarks.shape
+                and not (other.landmarks != self.landmarks).sum()
+                and np.array_equal(other.whitening, self.whitening)
+            )
+        )
+        if not same:
+            raise ValueError(
+                "Only statistics of the same kernel and landmarks add up. Pass the landmarks, "
+                "landmarks=Z, wherever statistics are computed."
+            )
+        return np.zeros(self.width)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FourierSpace:
+    """Random Fourier features of the RBF kernel: ``√(2/p) cos(xᵀΩ + b)``.
+
+    Parameters
+    ----------
+    frequencies : (d, p) array
+        Ω, normal with variance 2γ.
+    phases : (p,) array
+        b, uniform.
+    """
+
+    frequencies: FloatArray
+    phases: FloatArray
+
+    @classmethod
+    def of(
+        cls, n_columns: int, gamma: float, n_components: int, rng: np.random.RandomState
+    ) -> FourierSpace:
+        """Draw p features of rows with d columns."""
+        frequencies = np.sqrt(2 * gamma) * rng.standard_normal((n_columns, n_components))
+        return cls(frequencies, rng.uniform(0, 2 * np.pi, n_components))
+
+    def __repr__(self) -> str:
+        return f"{self.width} Fourier features"
+
+    @property
+    def width(self) -> int:
+        """P."""
+        return len(self.phases)
+
+    @property
+    def origin(self) -> FloatArray:
+        """Zero."""
+        return np.zeros(self.width)
+
+    def raw(self, X: Features) -> FloatArray:
+        """The features."""
+        values = np.asarray(X @ self.frequencies, dtype=float)
+        values += self.phases
+        np.cos(values, out=values)
+        values *= np.sqrt(2 / self.width)
+        return values
+
+    def whitened(self, psi: FloatArray, dtype: DTypeLike) -> NDArray[Any]:
+        """The same."""
+        return psi.astype(dtype, copy=False)
+
+    def spread(self, theta: FloatArray) -> FloatArray:
+        """The same."""
+        return theta
+
+    def gathered(self, sums: FloatArray) -> FloatArray:
+        """The same."""
+        return sums
+
+    def evaluate(self, X: Features, coef: FloatArray) -> FloatArray:
+        """``ψ(X) @ coef``."""
+        return _evaluate(self, X, coef)
+
+    def shift_from(self, other: FeatureSpace) -> FloatArray:
+        """Zero, if the features are the same."""
+        same = isinstance(other, FourierSpace) and (
+            np.array_equal(other.frequencies, self.frequencies)
+            and np.array_equal(other.phases, self.phases)
+        )
+        if not same:
+            raise ValueError(
+                "Only statistics of the same Fourier features add up. Pass the same gamma, "
+                "n_components and random_state wherever statistics are computed."
+            )
+        return np.zeros(self.width)
+
+
+def _evaluate(space: Any, X: Features, coef: FloatArray) -> FloatArray:
+    """``ψ(X) @ coef``, a few rows at a time."""
+    values = np.empty((X.shape[0], coef.shape[1]))
+    for part in row_blocks(X.shape[0], max(_BLOCK // len(coef), 256)):
+        values[part] = space.raw(X[part]) @ coef
+    return values

@@ -1,0 +1,283 @@
+"""Sums over rows that merge: all that a fit to linear combinations of features needs to know.
+
+For features ψ(x), (p,), and whitened ones ``φ = Wᵀψ − o``, (r,), of rows with weights u in the loss
+and w in the constraint, the sums are ``Σu``, ``Σuψ``, ``Σuφφᵀ``, ``Σuψyᵀ``, ``Σuy``, ``Σuy²``, and
+in each cell of equal sensitive and control values the number of rows, ``Σw``, ``Σwψ``, ``Σwy`` and
+``Σwy²``. They are computed a block of rows at a time, in any order and on any machine, and added
+up; the sizes of groups are divided out at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from meanparity._typing import FloatArray, IntArray
+from meanparity.groups import group_sums
+from meanparity.rows import Reading, Rows
+from meanparity.solvers.features import FeatureSpace
+from meanparity.sources import Table
+
+_FEW = 32
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CellSums:
+    """Sums over the rows of each of k cells of equal sensitive and control values.
+
+    Parameters
+    ----------
+    values : tuple of k tuples
+        The sensitive and then the control values of each cell; None if missing.
+    counts : (k,) array of int
+        Rows, all positive.
+    mass : (k,) array
+        Sums of weights.
+    features : (k, p) array
+        Weighted sums of the features.
+    targets, squares : (k, m) arrays
+        Weighted sums of y less its origin, and of their squares; m is 0 where y is not known.
+    """
+
+    values: tuple[tuple[Hashable, ...], ...]
+    counts: IntArray
+    mass: FloatArray
+    features: FloatArray
+    targets: FloatArray
+    squares: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        values: Sequence[tuple[Hashable, ...]],
+        codes: IntArray,
+        weights: FloatArray | None,
+        psi: FloatArray,
+        Y: FloatArray,
+    ) -> Self:
+        """Those of a block of rows, whose features are (b, p) and targets (b, m).
+
+        `codes`, (b,), are the cells of the rows, and `values` those of all cells that there are.
+        """
+        there, codes = np.unique(codes, return_inverse=True)
+        k, m = len(there), Y.shape[1]
+        w = np.ones(len(psi)) if weights is None else weights
+        columns = np.column_stack([w, w[:, None] * Y, w[:, None] * Y**2])
+        mass, targets, squares = np.split(group_sums(codes, columns, k), [1, 1 + m], axis=1)
+        if k <= _FEW:  # a product with indicators is faster than sums one by one
+            indicator = np.zeros((k, len(psi)))
+            indicator[codes, np.arange(len(psi))] = w
+            features = indicator @ psi
+        else:
+            features = group_sums(codes, w[:, None] * psi, k)
+        counts = np.bincount(codes, minlength=k)
+        some = tuple(values[cell] for cell in there)
+        return cls(some, counts, mass[:, 0], features, targets, squares)
+
+    def __add__(self, other: CellSums) -> CellSums:
+        return self._combined(other, 1)
+
+    def __sub__(self, other: CellSums) -> CellSums:
+        return self._combined(other, -1)
+
+    def _combined(self, other: CellSums, sign: int) -> CellSums:
+        values = tuple(dict.fromkeys(self.values + other.values))
+        at = {value: position for position, value in enumerate(values)}
+        mine, theirs = ([at[value] for value in part.values] for part in (self, other))
+
+        def sums(name: str) -> Any:
+            first, second = getattr(self, name), getattr(other, name)
+            total = np.zeros((len(values), *first.shape[1:]), first.dtype)
+            total[mine] += first
+            total[theirs] += sign * second
+            return total
+
+        names = ("counts", "mass", "features", "targets", "squares")
+        found = {name: sums(name) for name in names}
+        if (found["counts"] < 0).any():
+            cell = values[int(found["counts"].argmin())]
+            raise ValueError(
+                f"More rows with the values {cell!r} would be taken out than are there. Subtract "
+                "only statistics that were added."
+            )
+        keep = np.flatnonzero(found["counts"])
+        return CellSums(tuple(values[i] for i in keep), *(found[name][keep] for name in names))
+
+    def moved(self, features: FloatArray, targets: FloatArray) -> CellSums:
+        """The same sums about origins that lie further by these shifts, (p,) and (m,)."""
+        mass = self.mass[:, None]
+        return replace(
+            self,
+            features=self.features - mass * features,
+            targets=self.targets - mass * targets,
+            squares=self.squares - 2 * self.targets * targets + mass * targets**2,
+        )
+
+    def rows(self, reading: Reading, y_origin: FloatArray) -> Rows:
+        """The cells as rows: one of each, with its weight and its mean target."""
+        means = self._mean(self.targets) + y_origin
+        return Rows.of_cells(reading, self.values, self.mass, self.counts, means)
+
+    @property
+    def means(self) -> FloatArray:
+        """Mean features of each cell, zero where there is no weight: (k, p)."""
+        return self._mean(self.features)
+
+    def _mean(self, sums: FloatArray) -> FloatArray:
+        mass = np.where(self.mass > 0, self.mass, 1.0)
+        return np.asarray(sums / mass[:, None])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LossSums:
+    """Sums over all rows that the squared error needs.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows.
+    mass : float
+        Sum of weights.
+    features : (p,) array
+        Weighted sum of the features ψ.
+    gram : (r, r) array
+        Weighted sum of ``φφᵀ``.
+    cross : (p, m) array
+        Weighted sum of ``ψyᵀ``.
+    targets, squares : (m,) arrays
+        Weighted sums of y less its origin, and of its squares.
+    """
+
+    n_rows: int
+    mass: float
+    features: FloatArray
+    gram: FloatArray
+    cross: FloatArray
+    targets: FloatArray
+    squares: FloatArray
+
+    @classmethod
+    def of(
+        cls, space: FeatureSpace, psi: FloatArray, Y: FloatArray, u: FloatArray | None, dtype: Any
+    ) -> Self:
+        """Those of a block of rows, whose features are (b, p) and targets (b, m)."""
+        phi, mass = space.whitened(psi, dtype), float(len(Y))
+        weighted = Y
+        if u is not None:
+            phi, mass = np.sqrt(u).astype(phi.dtype)[:, None] * phi, float(u.sum())
+            weighted = u[:, None] * Y
+        return cls(
+            len(Y),
+            mass,
+            psi.sum(axis=0) if u is None else u @ psi,
+            (phi.T @ phi).astype(float),
+            psi.T @ weighted,
+            weighted.sum(axis=0),
+            (weighted * Y).sum(axis=0),
+        )
+
+    def __add__(self, other: LossSums) -> LossSums:
+        return self._combined(other, 1)
+
+    def __sub__(self, other: LossSums) -> LossSums:
+        return self._combined(other, -1)
+
+    def _combined(self, other: LossSums, sign: int) -> LossSums:
+        return LossSums(*(mine + sign * vars(other)[name] for name, mine in vars(self).items()))
+
+    def moved(self, features: FloatArray, targets: FloatArray) -> LossSums:
+        """The same sums about origins that lie further by these shifts; ψ and φ are the same."""
+        s, t, n = self.features, self.targets, self.mass
+        cross = self.cross - np.outer(features, t) - np.outer(s, targets)
+        return replace(
+            self,
+            features=s - n * features,
+            gram=self.gram
+            - np.outer(s, features)
+            - np.outer(features, s)
+            + n * np.outer(features, features),
+            cross=cross + n * np.outer(features, targets),
+            targets=t - n * targets,
+            squares=self.squares - 2 * t * targets + n * targets**2,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Statistics:
+    """All that a fit needs to know of some rows.
+
+    Statistics of the same features add up (``+``), and those of rows that were added can be taken
+    back (``-``). What they reveal: for each combination of sensitive and control values the number
+    of rows, the sum of weights and the means of y, of y² and of every feature; of all rows together
+    the covariances of all features and of y. A cell of one row is that row.
+
+    Parameters
+    ----------
+    table : Table
+        The columns of X.
+    space : FeatureSpace
+        The features.
+    reading : Reading
+        How sensitive and control columns are read.
+    single_output : bool
+        Whether y has one dimension.
+    y_origin : (m,) array
+        What was taken off y, to save digits.
+    loss : LossSums
+        Sums over all rows.
+    cells : CellSums
+        Sums in each cell.
+    """
+
+    table: Table
+    space: FeatureSpace
+    reading: Reading
+    single_output: bool
+    y_origin: FloatArray
+    loss: LossSums
+    cells: CellSums
+
+    def __add__(self, other: Statistics) -> Statistics:
+        other = self._like(other)
+        return replace(self, loss=self.loss + other.loss, cells=self.cells + other.cells)
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        other = self._like(other)
+        if other.loss.n_rows >= self.loss.n_rows:
+            raise ValueError(
+                f"{other.loss.n_rows:,} of {self.loss.n_rows:,} rows would be taken out. Leave at "
+                "least one."
+            )
+        return replace(self, loss=self.loss - other.loss, cells=self.cells - other.cells)
+
+    def __repr__(self) -> str:
+        return (
+            f"Statistics({self.loss.n_rows:,} rows in {len(self.cells.values)} cells; {self.space})"
+        )
+
+    def _like(self, other: Any) -> Statistics:
+        """Other statistics about the origins of these."""
+        if not isinstance(other, Statistics):
+            raise TypeError(f"{type(other).__name__} is no Statistics. Add what statistics() gave.")
+        if (self.table, self.single_output) != (other.table, other.single_output):
+            raise ValueError(
+                f"These statistics are of {self.table}, the others of {other.table}. Pass the same "
+                "columns."
+            )
+        if self.reading != other.reading:
+            raise ValueError(
+                f"These statistics read columns as {self.reading}, the others as {other.reading}. "
+                "Pass the same columns, and name the numbers among them with continuous=[...]."
+            )
+        shift = self.space.shift_from(other.space)
+        targets = self.y_origin - other.y_origin
+        if not (shift.any() or targets.any()):
+            return other
+        return replace(
+            self,
+            loss=other.loss.moved(shift, targets),
+            cells=other.cells.moved(shift, targets),
+        )
