@@ -199,7 +199,7 @@ def test_streams_of_kernels():
     for rows in batches(300, 1):
         streamed.partial_fit(X[rows], y[rows], sensitive_features=s[rows])
     assert streamed.predict(X) == pytest.approx(whole.predict(X), abs=1e-9)
-    assert np.array_equal(streamed.X_fit_, X[:50])
+    assert np.array_equal(np.unique(streamed.X_fit_, axis=0), np.unique(X[:50], axis=0))
     assert streamed.dual_coef_.shape == (50,)
     # without given ones, landmarks are rows of the first batch
     first = clone(NYSTROM).partial_fit(X[:100], y[:100], sensitive_features=s[:100])

@@ -38,10 +38,10 @@ from meanparity.path import Basis, CurveSums, check_unfairness
 from meanparity.rows import Rows
 from meanparity.solvers import Summed, Task, solve_sums
 from meanparity.solvers.features import FeatureSpace
-from meanparity.solvers.statistics import CellSums, LossSums, Statistics
+from meanparity.solvers.statistics import Block, CellSums, LossSums, Statistics
 from meanparity.sources import Pool, check_weights
 
-_BLOCK = 2**22  # features held at a time (32 MiB)
+_BLOCK = 2**20  # features held at a time by each core (8 MiB)
 
 
 class StreamingRegressor(ParityRegressor):
@@ -226,12 +226,10 @@ class StreamingRegressor(ParityRegressor):
 
         def sums(block: slice) -> tuple[LossSums, CellSums]:
             X, Y = training.X[block], training.Y[block] - y_origin
-            psi = space.raw(X)
             u, w = (None if part is None else part[block] for part in (in_loss, in_cells))
-            return (
-                LossSums.of(space, psi, Y, u, X.dtype),
-                CellSums.of(values, rows.codes[block], w, psi, Y),
-            )
+            w = u if in_loss is in_cells else w
+            some = Block(space.raw(X), Y, values, rows.codes[block], w)
+            return some.sums(space, u, X.dtype)
 
         blocks = row_blocks(n, max(_BLOCK // space.width, 256))
         parts = ordered_map(sums, blocks)
@@ -267,7 +265,8 @@ class StreamingRegressor(ParityRegressor):
         for block in row_blocks(p, max(_BLOCK // space.width, 256)):
             psi = space.raw(X[block])
             w = None if weights is None else weights[block]
-            part = CellSums.of(values, rows.codes[block], w, psi, np.zeros((len(psi), 0)))
+            none = np.zeros((len(psi), 0))
+            part = Block(psi, none, values, rows.codes[block], w).cells()
             total = part if total is None else total + part
         assert total is not None
         return total

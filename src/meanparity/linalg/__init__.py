@@ -1,6 +1,6 @@
 """Factorisations that survive: blocked, in place, checked against free memory before they start."""
 
-from meanparity.linalg.blas import multiply
+from meanparity.linalg.blas import multiply, multiply_upper
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.parallel import ordered_map
 from meanparity.linalg.small import dense_features, pivoted_cholesky, symmetric_basis
@@ -17,6 +17,7 @@ __all__ = [
     "SymmetricMatrix",
     "dense_features",
     "multiply",
+    "multiply_upper",
     "ordered_map",
     "pivoted_cholesky",
     "require_memory",

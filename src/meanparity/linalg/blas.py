@@ -17,6 +17,7 @@ import ctypes
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
 from meanparity._typing import FloatArray
@@ -41,6 +42,10 @@ def _routine(module: Any, name: str) -> tuple[Any, Any]:
 _GEMM, _INT = _routine(cython_blas, "dgemm")
 _SYRK, _ = _routine(cython_blas, "dsyrk")
 _TRSM, _ = _routine(cython_blas, "dtrsm")
+_TRMM = {
+    np.dtype(np.float64): (_routine(cython_blas, "dtrmm")[0], ctypes.c_double),
+    np.dtype(np.float32): (_routine(cython_blas, "strmm")[0], ctypes.c_float),
+}
 _POTRF, _ = _routine(cython_lapack, "dpotrf")
 
 
@@ -129,3 +134,19 @@ def divide_left(L: FloatArray, B: FloatArray, *, transposed: bool) -> None:
     m, r = B.shape
     trans = b"T" if transposed else b"N"
     _TRSM(b"R", b"U", trans, b"N", _int(r), _int(m), _real(1.0), ell, ldl, b, ldb)
+
+
+def multiply_upper(A: NDArray[Any], W: NDArray[Any]) -> None:
+    """``A = A @ W`` for an upper-triangular W, (m, m); A is (n, m).
+
+    Both are row-major and contiguous, of the same precision, which may be single.
+    """
+    routine, real = _TRMM[A.dtype]
+    n, m = A.shape
+    if W.shape != (m, m) or W.dtype != A.dtype:
+        raise ValueError(f"cannot multiply {A.shape} {A.dtype} by {W.shape} {W.dtype}")
+    if not (A.flags.c_contiguous and W.flags.c_contiguous and A.flags.writeable):
+        raise ValueError("need contiguous arrays, the first of which can be written to")
+    a, w = (ctypes.c_void_p(array.ctypes.data) for array in (A, W))
+    one = ctypes.byref(real(1.0))
+    routine(b"L", b"L", b"N", b"N", _int(m), _int(n), one, w, _int(m), a, _int(m))

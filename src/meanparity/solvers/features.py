@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
 
 from meanparity._typing import Features, FloatArray
 from meanparity.kernels import BoundKernel
-from meanparity.linalg import row_blocks
+from meanparity.linalg import multiply_upper, row_blocks
 
 _BLOCK = 2**20  # features held at a time while predicting (8 MiB)
 
 
 class FeatureSpace(Protocol):
-    """Features ψ of rows, (p,), and whitened ones ``φ = Wᵀψ − o``, (r,), for which ‖g‖ = ‖θ‖."""
+    """Features ψ of rows, (p,), and whitened ones ``φ = Wᵀψ``, (r,), for which ‖g‖ = ‖θ‖."""
 
     @property
     def width(self) -> int:
-        """Number of features, p."""
+        """Number of features, p; and of whitened ones, r."""
         ...
 
     def raw(self, X: Features) -> FloatArray:
@@ -38,11 +41,6 @@ class FeatureSpace(Protocol):
 
     def gathered(self, sums: FloatArray) -> FloatArray:
         """``Wᵀ s`` for s of shape (p, m): (r, m)."""
-        ...
-
-    @property
-    def origin(self) -> FloatArray:
-        """o: (r,)."""
         ...
 
     def shift_from(self, other: FeatureSpace) -> FloatArray:
@@ -76,11 +74,6 @@ class LinearSpace:
     def width(self) -> int:
         """D."""
         return len(self.middle)
-
-    @property
-    def origin(self) -> FloatArray:
-        """Zero: what was taken off is off ψ already."""
-        return np.zeros(self.width)
 
     def raw(self, X: Features) -> FloatArray:
         """``X − origin``."""
@@ -125,25 +118,31 @@ class KernelSpace:
         Bound to the landmarks.
     landmarks : (p, d) array or sparse matrix
         They.
-    whitening : (p, r) array
-        W, with ``Wᵀ K W = I`` for the kernel matrix K of the landmarks.
-    origin : (r,) array
-        Mean of ``Wᵀψ`` over the landmarks.
+    whitening : (p, p) array
+        W, upper triangular, with ``Wᵀ K W = I`` for the kernel matrix K of the landmarks.
     """
 
     kernel: BoundKernel
     landmarks: Features
     whitening: FloatArray
-    origin: FloatArray
 
     @classmethod
-    def of(cls, kernel: BoundKernel, landmarks: Features) -> KernelSpace:
-        """Of landmarks; directions of K that rounding decides about are left out."""
-        K = kernel.block(landmarks)
-        values, vectors = np.linalg.eigh((K + K.T) / 2)
-        keep = values > len(K) * np.finfo(float).eps * 10 * values.max(initial=0.0)
-        whitening = vectors[:, keep] / np.sqrt(values[keep])
-        return cls(kernel, landmarks, whitening, (K @ whitening).mean(axis=0))
+    def of(
+        cls, bind: Callable[[Features], BoundKernel], landmarks: Features, dtype: DTypeLike
+    ) -> KernelSpace:
+        """At landmarks, but for those of which others say all that rounding leaves.
+
+        `dtype` is the precision of the rows: products with W lose as many digits as W is large.
+        """
+        K = bind(landmarks).block(landmarks)
+        scale = float(K.diagonal().max(initial=0.0))
+        cut = 10 * float(np.finfo(dtype).eps) * scale
+        L, order, rank, _ = dpstrf((K + K.T) / 2, lower=1, tol=cut)
+        keep, L = np.asarray(order[:rank]) - 1, np.tril(L[:rank, :rank])
+        if not rank:
+            raise ValueError("The kernel is zero at all landmarks. Choose other ones.")
+        whitening = np.ascontiguousarray(solve_triangular(L, np.eye(rank), lower=True).T)
+        return cls(bind(landmarks[keep]), landmarks[keep], whitening)
 
     def __repr__(self) -> str:
         return f"a kernel at {self.width} landmarks"
@@ -158,11 +157,10 @@ class KernelSpace:
         return self.kernel.block(X.astype(float, copy=False))
 
     def whitened(self, psi: FloatArray, dtype: DTypeLike) -> NDArray[Any]:
-        """``ψ W − o``."""
-        phi = psi.astype(dtype, copy=False) @ self.whitening.astype(dtype, copy=False)
-        phi -= self.origin.astype(dtype, copy=False)
-        result: NDArray[Any] = phi
-        return result
+        """``ψ W``."""
+        phi = psi.astype(dtype)
+        multiply_upper(phi, self.whitening.astype(dtype, copy=False))
+        return phi
 
     def spread(self, theta: FloatArray) -> FloatArray:
         """``W θ``."""
@@ -224,11 +222,6 @@ class FourierSpace:
     def width(self) -> int:
         """P."""
         return len(self.phases)
-
-    @property
-    def origin(self) -> FloatArray:
-        """Zero."""
-        return np.zeros(self.width)
 
     def raw(self, X: Features) -> FloatArray:
         """The features."""

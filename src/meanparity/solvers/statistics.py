@@ -1,6 +1,6 @@
 """Sums over rows that merge: all that a fit to linear combinations of features needs to know.
 
-For features ψ(x), (p,), and whitened ones ``φ = Wᵀψ − o``, (r,), of rows with weights u in the loss
+For features ψ(x), (p,), and whitened ones ``φ = Wᵀψ``, (r,), of rows with weights u in the loss
 and w in the constraint, the sums are ``Σu``, ``Σuψ``, ``Σuφφᵀ``, ``Σuψyᵀ``, ``Σuy``, ``Σuy²``, and
 in each cell of equal sensitive and control values the number of rows, ``Σw``, ``Σwψ``, ``Σwy`` and
 ``Σwy²``. They are computed a block of rows at a time, in any order and on any machine, and added
@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from meanparity._typing import FloatArray, IntArray
 from meanparity.groups import group_sums
@@ -48,34 +49,6 @@ class CellSums:
     features: FloatArray
     targets: FloatArray
     squares: FloatArray
-
-    @classmethod
-    def of(
-        cls,
-        values: Sequence[tuple[Hashable, ...]],
-        codes: IntArray,
-        weights: FloatArray | None,
-        psi: FloatArray,
-        Y: FloatArray,
-    ) -> Self:
-        """Those of a block of rows, whose features are (b, p) and targets (b, m).
-
-        `codes`, (b,), are the cells of the rows, and `values` those of all cells that there are.
-        """
-        there, codes = np.unique(codes, return_inverse=True)
-        k, m = len(there), Y.shape[1]
-        w = np.ones(len(psi)) if weights is None else weights
-        columns = np.column_stack([w, w[:, None] * Y, w[:, None] * Y**2])
-        mass, targets, squares = np.split(group_sums(codes, columns, k), [1, 1 + m], axis=1)
-        if k <= _FEW:  # a product with indicators is faster than sums one by one
-            indicator = np.zeros((k, len(psi)))
-            indicator[codes, np.arange(len(psi))] = w
-            features = indicator @ psi
-        else:
-            features = group_sums(codes, w[:, None] * psi, k)
-        counts = np.bincount(codes, minlength=k)
-        some = tuple(values[cell] for cell in there)
-        return cls(some, counts, mass[:, 0], features, targets, squares)
 
     def __add__(self, other: CellSums) -> CellSums:
         return self._combined(other, 1)
@@ -159,26 +132,6 @@ class LossSums:
     targets: FloatArray
     squares: FloatArray
 
-    @classmethod
-    def of(
-        cls, space: FeatureSpace, psi: FloatArray, Y: FloatArray, u: FloatArray | None, dtype: Any
-    ) -> Self:
-        """Those of a block of rows, whose features are (b, p) and targets (b, m)."""
-        phi, mass = space.whitened(psi, dtype), float(len(Y))
-        weighted = Y
-        if u is not None:
-            phi, mass = np.sqrt(u).astype(phi.dtype)[:, None] * phi, float(u.sum())
-            weighted = u[:, None] * Y
-        return cls(
-            len(Y),
-            mass,
-            psi.sum(axis=0) if u is None else u @ psi,
-            (phi.T @ phi).astype(float),
-            psi.T @ weighted,
-            weighted.sum(axis=0),
-            (weighted * Y).sum(axis=0),
-        )
-
     def __add__(self, other: LossSums) -> LossSums:
         return self._combined(other, 1)
 
@@ -203,6 +156,75 @@ class LossSums:
             targets=t - n * targets,
             squares=self.squares - 2 * t * targets + n * targets**2,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows, in memory with all their features.
+
+    Parameters
+    ----------
+    psi : (b, p) array
+        Features ψ.
+    Y : (b, m) array
+        Targets less their origin; m is 0 where they are not known.
+    values : sequence of tuples
+        Sensitive and control values of all cells that there are.
+    codes : (b,) array of int
+        The cell of each row.
+    in_cells : (b,) array or None
+        w, all ones if None.
+    """
+
+    psi: FloatArray
+    Y: FloatArray
+    values: Sequence[tuple[Hashable, ...]]
+    codes: IntArray
+    in_cells: FloatArray | None
+
+    def cells(self) -> CellSums:
+        """Sums in the cells that occur."""
+        there, codes = np.unique(self.codes, return_inverse=True)
+        k, (b, m) = len(there), self.Y.shape
+        w = np.ones(b) if self.in_cells is None else self.in_cells
+        weighted = w[:, None] * self.Y
+        columns = np.column_stack([w, weighted, weighted * self.Y])
+        mass, targets, squares = np.split(group_sums(codes, columns, k), [1, 1 + m], axis=1)
+        if k <= _FEW:  # a product with indicators is faster than sums one by one
+            indicator = np.zeros((k, b))
+            indicator[codes, np.arange(b)] = w
+            features = indicator @ self.psi
+        else:
+            features = group_sums(codes, w[:, None] * self.psi, k)
+        some = tuple(self.values[cell] for cell in there)
+        counts = np.bincount(codes, minlength=k)
+        return CellSums(some, counts, mass[:, 0], features, targets, squares)
+
+    def sums(
+        self, space: FeatureSpace, in_loss: FloatArray | None, dtype: DTypeLike
+    ) -> tuple[LossSums, CellSums]:
+        """Sums over all rows, with the precision of the rows in the largest one, and in cells."""
+        cells, u = self.cells(), in_loss
+        phi, weighted = space.whitened(self.psi, dtype), self.Y
+        if u is not None:
+            phi = np.sqrt(u).astype(phi.dtype)[:, None] * phi
+            weighted = u[:, None] * self.Y
+        if u is self.in_cells:
+            mass, features = float(cells.mass.sum()), cells.features.sum(axis=0)
+        elif u is None:
+            mass, features = float(len(phi)), self.psi.sum(axis=0)
+        else:
+            mass, features = float(u.sum()), u @ self.psi
+        loss = LossSums(
+            len(phi),
+            mass,
+            features,
+            (phi.T @ phi).astype(float),
+            self.psi.T @ weighted,
+            weighted.sum(axis=0),
+            (weighted * self.Y).sum(axis=0),
+        )
+        return loss, cells
 
 
 @dataclass(frozen=True, eq=False, repr=False)

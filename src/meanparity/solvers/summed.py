@@ -137,8 +137,7 @@ class _Moments:
         mean = loss.features / loss.mass
         y = loss.targets / loss.mass
         phi = space.gathered(mean[:, None])[:, 0]
-        away = phi - space.origin
-        gram = loss.gram - loss.mass * np.outer(away, away)
+        gram = loss.gram - loss.mass * np.outer(phi, phi)
         cross = space.gathered(loss.cross - np.outer(loss.features, y))
         variance = np.maximum(loss.squares / loss.mass - y**2, 0.0)
         y_mean, centred = y + statistics.y_origin, (gram, cross)
