@@ -291,11 +291,6 @@ class Own(MeanParity):
 
 
 BAD = {
-    "solver": (
-        ParityKernelRidge(kernel="rbf", solver="dense"),
-        {},
-        "solver='dense' needs all rows at once",
-    ),
     "precomputed": (
         ParityKernelRidge(kernel="precomputed", solver="nystrom"),
         {},
@@ -330,6 +325,14 @@ def test_wrong_use_speaks(model, people, message):
     X, y, s = table(0)
     with pytest.raises(ValueError, match=message):
         clone(model).partial_fit(X, y, **{"sensitive_features": s, **people})
+
+
+def test_solvers_of_all_rows_have_no_batches():
+    model = ParityKernelRidge(kernel="rbf", solver="dense")
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError) as error:
+        model.statistics(*table(0)[:2], sensitive_features=table(0)[2])
+    assert "solver='dense' needs all rows at once" in str(error.value.__cause__)
 
 
 def test_wrong_batches_speak():

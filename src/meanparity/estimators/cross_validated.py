@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray
+from meanparity.estimators.features import in_features, space_of
 from meanparity.estimators.problem import Problem, read_problem
 from meanparity.estimators.selection import (
     Candidate,
@@ -104,10 +106,12 @@ class CrossValidated(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: 
 
     def _left_out(self, problem: Problem) -> Iterator[tuple[Candidate, FloatArray]]:
         for space in self._spaces():
-            smoother = self._smoother(self._model(alpha=1.0, **space), problem)
+            model = self._model(alpha=1.0, **space)
+            rows = _featured(model, problem)
+            smoother = self._smoother(model, rows)
             scale = float(smoother.values.sum()) / len(problem.task.Y)
             alphas = default_alphas(scale) if self.alphas is None else check_alphas(self.alphas)
-            for alpha, predicted in leave_one_out(problem, smoother, alphas, self.unfairness):
+            for alpha, predicted in leave_one_out(rows, smoother, alphas, self.unfairness):
                 yield {"alpha": alpha, **space}, predicted
 
     def _folds(
@@ -116,12 +120,13 @@ class CrossValidated(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: 
         splits = split(X, y, self.cv)
         for space in self._spaces():
             model = self._model(alpha=1.0, **space)
+            rows = _featured(model, problem)
             if self.alphas is None:
-                alphas = default_alphas(self._scale(model, problem))
+                alphas = default_alphas(self._scale(model, rows))
             else:
                 alphas = check_alphas(self.alphas)
-            if is_linear(model) and fits_columns(model, problem, splits):
-                for alpha, predicted in linear_folds(problem, splits, alphas, self.unfairness):
+            if is_linear(model) and fits_columns(model, rows, splits):
+                for alpha, predicted in linear_folds(rows, splits, alphas, self.unfairness):
                     yield {"alpha": alpha, **space}, predicted
             else:
                 candidates = [{"alpha": float(alpha), **space} for alpha in alphas]
@@ -153,6 +158,14 @@ class CrossValidated(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: 
         tags.input_tags = model.input_tags
         tags.target_tags = model.target_tags
         return tags
+
+
+def _featured(model: Any, problem: Problem) -> Problem:
+    """The problem in the features of a model's landmarks, if it has any."""
+    space = space_of(model, problem.task, problem.table.feature_names)
+    if space is None:
+        return problem
+    return replace(problem, task=in_features(problem.task, space))
 
 
 def _is_precomputed(model: Any) -> bool:

@@ -15,6 +15,7 @@ from sklearn.utils import column_or_1d
 from meanparity._typing import FloatArray
 from meanparity.constraints import ResidualParity
 from meanparity.estimators.base import ParityModel, TableFunctions
+from meanparity.estimators.features import from_features, in_features, space_of
 from meanparity.estimators.kernel_parameters import KernelParameters
 from meanparity.estimators.problem import Problem
 from meanparity.estimators.ridge import LinearFunctions, centred
@@ -29,6 +30,7 @@ from meanparity.solvers import (
     choose_optimizer,
     solve_loss,
 )
+from meanparity.solvers.features import FourierSpace, KernelSpace
 from meanparity.sources import stack
 
 SCALES = ("score", "response")
@@ -47,6 +49,7 @@ class LossModel(KernelParameters, ParityModel):
     learning_rate: float
     warm_start: bool
     verbose: bool
+    solver: str
 
     def _fit_loss(self, X: Any, y: FloatArray, loss: Loss, **people: Any) -> Self:
         """Check, minimise twice, store."""
@@ -81,12 +84,15 @@ class LossModel(KernelParameters, ParityModel):
         for left_over in {"coef_", "dual_coef_", "X_fit_"} & set(vars(self)):
             delattr(self, left_over)
         coef, intercept = self._function.coef, self._function.intercept
-        if isinstance(self._functions, LinearFunctions):
-            intercept = intercept - self._functions.origin @ coef
+        if isinstance(self._functions, LinearFunctions | FourierSpace):
+            if isinstance(self._functions, LinearFunctions):
+                intercept = intercept - self._functions.origin @ coef
             self.coef_ = coef[:, 0]
         else:
             self.dual_coef_ = coef[:, 0]
-            if not self._precomputed:
+            if isinstance(self._functions, KernelSpace):
+                self.X_fit_ = self._functions.landmarks
+            elif not self._precomputed:
                 self.X_fit_ = stack(problem.task.X, problem.task.points)
             if isinstance(self._functions, ShiftedKernel):  # a linear one
                 intercept = intercept - self._functions.origin @ (self.X_fit_.T @ coef)
@@ -98,13 +104,18 @@ class LossModel(KernelParameters, ParityModel):
         is_linear = isinstance(kernel, Kernel) and kernel.is_linear
         self._refuse_errors_of_scores(problem, loss)
         task, origin = problem.task, np.zeros(0)
+        names = problem.table.feature_names
+        space = space_of(self, task, names)
+        if space is not None:
+            task, is_linear = in_features(task, space), True
+            kernel, names = Kernel("linear"), None
         if is_linear:
             task, origin = centred(task)
 
         @cache
         def bind() -> BoundKernel:
             points = task.X if self._precomputed else stack(task.X, task.points)
-            return kernel.bind(points, problem.table.feature_names)
+            return kernel.bind(points, names)
 
         optimizer = self.optimizer
         if optimizer == "auto":
@@ -124,6 +135,12 @@ class LossModel(KernelParameters, ParityModel):
             measured=problem.measured[0],
             starts=starts,
         )
+        if space is not None:
+            fair, free = (
+                from_features(fit, problem.task, task, space, origin)
+                for fit in (found.fair, found.free)
+            )
+            return replace(found, fair=fair, free=free), space
         if is_linear and task.suits_columns:
             return found, LinearFunctions(origin)
         bound = bind()
@@ -190,6 +207,8 @@ class LossModel(KernelParameters, ParityModel):
         for name in ("warm_start", "verbose"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name}={getattr(self, name)!r}. Pass True or False.")
+        if self.solver not in ("exact", "nystrom"):
+            raise ValueError(f"solver={self.solver!r} is not known. Pass 'exact' or 'nystrom'.")
         if np.ndim(self.alpha):
             raise ValueError(f"alpha has shape {np.shape(self.alpha)}. Pass one number.")
 

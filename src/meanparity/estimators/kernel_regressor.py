@@ -63,6 +63,11 @@ class ParityKernelRegressor(RegressorMixin, LossModel):  # type: ignore[misc]
         What has to hold, where, and for whom; see `ParityKernelRidge`.
     weight_scope, sensitive_columns, drop_sensitive
         What weights count in, and where sensitive columns travel; see `ParityKernelRidge`.
+    solver : {"exact", "nystrom"}, default="exact"
+        With "nystrom", functions of `n_components` features instead of one coefficient a row: an
+        approximation, in which the constraint holds exactly. The features of all rows are kept.
+    n_components, landmarks, random_state
+        Which features; see `ParityKernelRidge`.
 
     Attributes
     ----------
@@ -126,6 +131,10 @@ class ParityKernelRegressor(RegressorMixin, LossModel):  # type: ignore[misc]
         weight_scope: str = "both",
         sensitive_columns: Any = None,
         drop_sensitive: bool = False,
+        solver: str = "exact",
+        n_components: int = 500,
+        landmarks: Any = "rpcholesky",
+        random_state: Any = 0,
     ) -> None:
         self.loss = loss
         self.alpha = alpha
@@ -153,6 +162,10 @@ class ParityKernelRegressor(RegressorMixin, LossModel):  # type: ignore[misc]
         self.weight_scope = weight_scope
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
+        self.solver = solver
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.random_state = random_state
 
     def fit(
         self,

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from meanparity._typing import Features
 from meanparity.constraints import Constraint
@@ -21,6 +22,15 @@ from meanparity.solvers.features import FeatureSpace, FourierSpace, KernelSpace,
 from meanparity.solvers.nystrom import feature_space
 from meanparity.solvers.statistics import Statistics
 from meanparity.sources import stack
+
+
+def _fits_sums(estimator: ParityKernelRidge) -> bool:
+    if estimator.solver in ("auto", "nystrom"):
+        return True
+    raise AttributeError(
+        f"solver={estimator.solver!r} needs all rows at once. Pass solver='nystrom' to fit to sums "
+        "over rows."
+    )
 
 
 class ParityKernelRidge(KernelParameters, StreamingRegressor):
@@ -244,6 +254,9 @@ class ParityKernelRidge(KernelParameters, StreamingRegressor):
         self._store_function()
         return self
 
+    partial_fit = available_if(_fits_sums)(StreamingRegressor.partial_fit)
+    statistics = available_if(_fits_sums)(StreamingRegressor.statistics)
+
     def _store_function(self) -> None:
         for left_over in {"coef_", "dual_coef_", "X_fit_"} & set(vars(self)):
             delattr(self, left_over)
@@ -265,11 +278,6 @@ class ParityKernelRidge(KernelParameters, StreamingRegressor):
         self.intercept_ = float(intercept[0]) if single else intercept
 
     def _space(self, X: Features, names: tuple[str, ...] | None) -> FeatureSpace:
-        if self.solver not in ("auto", "nystrom"):
-            raise ValueError(
-                f"solver={self.solver!r} needs all rows at once. Pass solver='nystrom' to fit to "
-                "sums over rows."
-            )
         kernel = self._kernel()
         if isinstance(kernel, Kernel) and kernel.is_linear:
             return LinearSpace.around(X, centred=bool(self.fit_intercept))

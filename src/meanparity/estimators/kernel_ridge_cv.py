@@ -40,8 +40,8 @@ class ParityKernelRidgeCV(CrossValidated):
         whose held-out gap is at most 500.
     kernel, gamma, degree, coef0, kernel_params, fit_intercept, unfairness, max_gap, constraint,
     parity_on, intersectional, continuous, missing, min_group_size, weight_scope,
-    sensitive_columns, drop_sensitive, solver
-        See `ParityKernelRidge`.
+    sensitive_columns, drop_sensitive, solver, n_components, landmarks, random_state
+        See `ParityKernelRidge`. With "nystrom" the landmarks of all rows serve every fold.
 
     Attributes
     ----------
@@ -90,6 +90,9 @@ class ParityKernelRidgeCV(CrossValidated):
         sensitive_columns: Any = None,
         drop_sensitive: bool = False,
         solver: str = "auto",
+        n_components: int = 500,
+        landmarks: Any = "rpcholesky",
+        random_state: Any = 0,
     ) -> None:
         self.alphas = alphas
         self.gammas = gammas
@@ -113,6 +116,9 @@ class ParityKernelRidgeCV(CrossValidated):
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
         self.solver = solver
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.random_state = random_state
 
     def fit(
         self,
@@ -143,7 +149,7 @@ class ParityKernelRidgeCV(CrossValidated):
 
     def _matrix(self, model: Any, problem: Problem) -> FloatArray | SymmetricMatrix:
         if is_linear(model):
-            return dense_columns(problem)
+            return dense_columns(problem)  # of the features, if these are those of landmarks
         bound = model._kernel().bind(problem.task.X, problem.table.feature_names)
         return gram(bound, problem.task.X, advice="Use ParityRidgeCV, or fewer rows.")
 

@@ -182,8 +182,8 @@ def leave_one_out(
 
 
 def is_linear(model: Any) -> bool:
-    """Whether the functions of a ridge estimator are linear ones of whole rows."""
-    if isinstance(model, ParityRidge):
+    """Whether the functions of a ridge estimator are linear ones of the columns of a problem."""
+    if isinstance(model, ParityRidge) or model.solver == "nystrom":
         return True
     kernel = model._kernel()
     return isinstance(kernel, Kernel) and kernel.is_linear
@@ -219,7 +219,7 @@ def fits_columns(estimator: Any, problem: Problem, splits: Splits) -> bool:
     n, d = problem.task.X.shape
     fewest = min(n - len(test) for _, test in splits)
     return (
-        estimator.solver in ("auto", "primal")
+        estimator.solver in ("auto", "primal", "nystrom")
         and problem.pool is None
         and estimator.max_gap is None
         and fewest > d

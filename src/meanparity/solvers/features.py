@@ -43,6 +43,10 @@ class FeatureSpace(Protocol):
         """``Wᵀ s`` for s of shape (p, m): (r, m)."""
         ...
 
+    def evaluate(self, X: Features, coef: FloatArray) -> FloatArray:
+        """``ψ(X) @ coef`` for coef of shape (p, m): (n, m)."""
+        ...
+
     def shift_from(self, other: FeatureSpace) -> FloatArray:
         """How much further the origin of ψ lies than that of the same features: (p,)."""
         ...
