@@ -12,6 +12,7 @@ from meanparity.estimators import (
     SmallestLoss,
 )
 from meanparity.exceptions import ParityWarning
+from meanparity.solvers.statistics import Statistics
 from meanparity.sources import Pool
 
 __all__ = [
@@ -29,5 +30,6 @@ __all__ = [
     "Pool",
     "ResidualParity",
     "SmallestLoss",
+    "Statistics",
 ]
 __version__ = "0.1.0"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import pickle
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -21,8 +23,10 @@ from meanparity import (
     ParityRidge,
     ParityWarning,
     Pool,
+    Statistics,
 )
 from meanparity.audit import parity_certificate
+from meanparity.files import pack, unpack
 from meanparity.metrics import max_mean_gap
 
 NYSTROM = ParityKernelRidge(
@@ -325,6 +329,86 @@ def test_wrong_use_speaks(model, people, message):
     X, y, s = table(0)
     with pytest.raises(ValueError, match=message):
         clone(model).partial_fit(X, y, **{"sensitive_features": s, **people})
+
+
+@pytest.mark.parametrize("kind", ["linear", "kernel", "fourier"])
+def test_statistics_on_disk(kind, tmp_path):
+    X, y, s = table(12, wide=5)
+    frame = pd.DataFrame(X, columns=list("abcdefghijklmnopqrst"))
+    people = {
+        "sensitive_features": pd.DataFrame({"sex": s, "old": np.arange(120) % 2 == 0}),
+        "control_features": np.arange(120) % 3,
+        "sample_weight": np.linspace(1, 2, 120),
+    }
+    model = ParityRidge(min_group_size=0) if kind == "linear" else clone(NYSTROM)
+    if kind == "fourier":
+        model.set_params(landmarks="fourier")
+    model.set_params(min_group_size=0)
+    found = model.statistics(frame, np.stack([y, -y], axis=1), **people)
+    path = tmp_path / "site.npz"
+    found.save(path)
+    again = Statistics.load(path)
+    first, second = (clone(model).fit_statistics(part) for part in (found, again))
+    assert np.array_equal(first.predict(frame), second.predict(frame))
+    assert clone(model).fit_statistics(again + found).statistics_.loss.n_rows == 240
+    assert again.cells.values == found.cells.values
+    assert list(second.feature_names_in_) == list("abcdefghijklmnopqrst")
+    assert [p.name for p in tmp_path.iterdir()] == ["site.npz"]
+
+
+def test_files_that_are_not_what_they_were(tmp_path):
+    X, y, s = table(13)
+    path = tmp_path / "site.npz"
+    found = ParityRidge().statistics(X, y, sensitive_features=s)
+    found.save(path)
+    content = bytearray(path.read_bytes())
+    place = bytes(content).index(found.y_origin.tobytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"damaged|was changed after it was written"):
+        Statistics.load(path)
+    header, arrays = unpack(pack({"version": 99}, {}), "x")
+    path.write_bytes(pack(header, arrays))
+    with pytest.raises(ValueError, match="is of version 99, and this is version 1"):
+        Statistics.load(path)
+    for junk in (b"", b"PK", pickle.dumps({"version": 1})):
+        path.write_bytes(junk)
+        with pytest.raises(ValueError, match="is no file of statistics"):
+            Statistics.load(path)
+    np.savez(path, header=np.array([object()]), allow_pickle=True)
+    with pytest.raises(ValueError, match="is no file of statistics"):
+        Statistics.load(path)
+    with pytest.raises(FileNotFoundError):
+        Statistics.load(tmp_path / "nowhere.npz")
+    dates = ParityRidge().statistics(
+        X, y, sensitive_features=np.array([Decimal(1), Decimal(2)] * 60, dtype=object)
+    )
+    with pytest.raises(ValueError, match="of type Decimal, which a file of statistics cannot hold"):
+        dates.save(path)
+    own = clone(NYSTROM).set_params(kernel=lambda a, b: float(np.exp(-((a - b) ** 2).sum())))
+    own.set_params(gamma=None, n_components=5)
+    with pytest.raises(ValueError, match="has no name that a file could hold"):
+        own.statistics(X, y, sensitive_features=s).save(path)
+
+
+def test_auto_takes_landmarks_where_an_exact_fit_is_out_of_reach(monkeypatch):
+    X, y, s = table(14)
+    model = ParityKernelRidge(kernel="rbf", n_components=30)
+    assert model.fit(X, y, sensitive_features=s).solver_ == "dense"
+    monkeypatch.setattr("meanparity.solvers.choose.MANY", 100)
+    with pytest.warns(ParityWarning, match="in 30 features, because an exact fit to 120"):
+        model.fit(X, y, sensitive_features=s)
+    assert model.solver_ == "nystrom"
+    assert "because an exact fit to 120 rows takes long" in model.solver_info_.reason
+    assert ParityKernelRidge().fit(X, y, sensitive_features=s).solver_ == "primal"
+    dense = ParityKernelRidge(kernel="rbf", solver="dense").fit(X, y, sensitive_features=s)
+    assert dense.solver_ == "dense"
+    monkeypatch.undo()
+    monkeypatch.setattr("meanparity.solvers.choose.available_bytes", lambda: 100_000)
+    with pytest.warns(ParityWarning, match="does not fit into 97"):
+        model.fit(X, y, sensitive_features=s)
+    explicit = clone(model).set_params(solver="nystrom").fit(X, y, sensitive_features=s)
+    assert "because" not in explicit.solver_info_.reason
 
 
 def test_solvers_of_all_rows_have_no_batches():

@@ -20,7 +20,8 @@ import pytest
 from meanparity.experiments import store as store_module
 from meanparity.experiments.declaration import Entry
 from meanparity.experiments.runner import Plan, Sources
-from meanparity.experiments.store import Result, Store, stamp, write_atomically
+from meanparity.experiments.store import Result, Store, stamp
+from meanparity.files import write_atomically
 from tests.experiments.conftest import small
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples
 
 from meanparity._typing import Features
 from meanparity.constraints import Constraint
@@ -15,9 +16,10 @@ from meanparity.estimators.kernel_parameters import KernelParameters
 from meanparity.estimators.problem import Problem
 from meanparity.estimators.ridge import LinearFunctions, centred
 from meanparity.estimators.streaming import StreamingRegressor
+from meanparity.exceptions import warn
 from meanparity.kernels import AbstractKernel, Kernel, ShiftedKernel
 from meanparity.path import Basis
-from meanparity.solvers import Solution, solve
+from meanparity.solvers import Solution, choose_landmarks_for, solve
 from meanparity.solvers.features import FeatureSpace, FourierSpace, KernelSpace, LinearSpace
 from meanparity.solvers.nystrom import feature_space
 from meanparity.solvers.statistics import Statistics
@@ -91,7 +93,8 @@ class ParityKernelRidge(KernelParameters, StreamingRegressor):
         How to solve: "dense" by a Cholesky factorisation, "spectral" by an eigendecomposition
         (``alpha=0``, singular or indefinite kernel matrices), "primal" for the linear kernel,
         "nystrom" in the space of `n_components` features, at a cost linear in the rows: an
-        approximation, in which the constraint holds exactly.
+        approximation, in which the constraint holds exactly. "auto" takes it, with a warning, for
+        more than 25,000 rows and where the kernel matrix does not fit into memory.
     n_components : int, default=500
         Number of features of "nystrom".
     landmarks : {"rpcholesky", "kmeans++", "uniform", "fourier"} or array-like of shape (p, d)
@@ -244,7 +247,9 @@ class ParityKernelRidge(KernelParameters, StreamingRegressor):
             "control_features": control_features,
             "sample_weight": sample_weight,
         }
-        if self.solver == "nystrom":
+        reason = self._why_landmarks(X)
+        if self.solver == "nystrom" or reason is not None:
+            self._reason = reason
             self.fit_statistics(self.statistics(X, y, **people), pool=pool)
             return self
         problem = self._fit(X, y, self._solve, precomputed=self._precomputed, pool=pool, **people)
@@ -286,8 +291,26 @@ class ParityKernelRidge(KernelParameters, StreamingRegressor):
     def _basis(self, space: Any) -> Basis:
         return LinearFunctions(space.middle) if isinstance(space, LinearSpace) else space
 
+    def _why_landmarks(self, X: Any) -> str | None:
+        """Why "auto" does not fit exactly, if it does not; a warning says so."""
+        if self.solver != "auto" or self._precomputed:
+            return None
+        kernel = self._kernel()
+        if isinstance(kernel, Kernel) and kernel.is_linear:
+            return None
+        reason = choose_landmarks_for(_num_samples(X))
+        if reason is not None:
+            warn(
+                f"The kernel fit is approximate, in {self.n_components} features, because {reason}."
+                " The constraint holds exactly. Pass solver='nystrom' to say that this is meant, "
+                "with more n_components to come closer, or solver='dense' for the exact fit."
+            )
+        return reason
+
     def _solver_words(self, statistics: Statistics) -> tuple[str, str]:
-        return "nystrom", f"sums over {statistics.loss.n_rows:,} rows of {statistics.space}"
+        words = f"sums over {statistics.loss.n_rows:,} rows of {statistics.space}"
+        reason, self._reason = getattr(self, "_reason", None), None
+        return "nystrom", words if reason is None else f"{words}, because {reason}"
 
     def _solve(self, problem: Problem) -> tuple[Solution, Basis]:
         kernel = self._kernel()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import os
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +16,7 @@ import joblib
 
 import meanparity
 from meanparity.experiments.declaration import Row, Task, slug
+from meanparity.files import write_atomically
 
 # What shows results is no part of what they depend on. Of the experiments, each task has its own
 # declaration; besides it, these count.
@@ -75,22 +74,6 @@ class Store:
     def _path(self, task: Task) -> Path:
         folders = (task.experiment.stem, task.dataset, slug(task.entry.name))
         return self.folder.joinpath(*folders, f"trial-{task.trial}.json")
-
-
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file so that nobody ever sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
-        draft.write_bytes(data)
-        os.replace(draft, path)
-    except OSError as error:  # which may not say where
-        draft.unlink(missing_ok=True)
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def stamp(task: Task, source: str) -> str:

@@ -1,6 +1,6 @@
 """Ways of solving: one file each, and `choose`, the only "auto"."""
 
-from meanparity.solvers.choose import SOLVERS, choose_optimizer, solve
+from meanparity.solvers.choose import SOLVERS, choose_landmarks_for, choose_optimizer, solve
 from meanparity.solvers.descent import OPTIMIZERS, Method, Run
 from meanparity.solvers.iterative import LossSolution, solve_loss
 from meanparity.solvers.penalised import Penalty, solve_penalised
@@ -20,6 +20,7 @@ __all__ = [
     "Solution",
     "Summed",
     "Task",
+    "choose_landmarks_for",
     "choose_optimizer",
     "solve",
     "solve_loss",

@@ -9,6 +9,7 @@ import numpy as np
 
 from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.kernels import BoundKernel
+from meanparity.linalg.memory import available_bytes, format_bytes
 from meanparity.solvers.dense import solve_dense
 from meanparity.solvers.dual import Dual
 from meanparity.solvers.primal import solve_primal
@@ -16,6 +17,7 @@ from meanparity.solvers.solution import Info, Pieces, Solution, solve_each
 from meanparity.solvers.spectral import solve_spectral
 from meanparity.solvers.task import Task
 
+MANY = 25_000  # rows from which on an exact kernel fit takes minutes
 SOLVERS = ("auto", "dense", "primal", "spectral")
 _ADVICE = (
     "Fit on fewer rows, or, if linear functions will do, use ParityRidge, which needs no n × n "
@@ -64,6 +66,16 @@ def solve(
     gaps = task.functionals.gaps(fair.fitted), task.pool.gaps(fair.pool)
     residual = max(float(np.abs(gap).max(initial=0.0)) for gap in gaps)
     return Solution(*pieces, Info(name, reason, time.perf_counter() - start, bytes_, residual))
+
+
+def choose_landmarks_for(n_rows: int) -> str | None:
+    """Why an exact kernel fit is out of reach and landmarks are not; None if it is not."""
+    if n_rows > MANY:
+        return f"an exact fit to {n_rows:,} rows takes long"
+    free = available_bytes()
+    if int(1.1 * 8 * n_rows**2) > free:
+        return f"a kernel matrix of {n_rows:,} rows does not fit into {format_bytes(free)}"
+    return None
 
 
 def choose_optimizer(task: Task, *, is_linear: bool) -> str:

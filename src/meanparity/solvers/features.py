@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,7 +12,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from meanparity._typing import Features, FloatArray
-from meanparity.kernels import BoundKernel
+from meanparity.kernels import AbstractKernel, BoundKernel
 from meanparity.linalg import multiply_upper, row_blocks
 
 _BLOCK = 2**20  # features held at a time while predicting (8 MiB)
@@ -122,23 +121,33 @@ class KernelSpace:
         Bound to the landmarks.
     landmarks : (p, d) array or sparse matrix
         They.
+    spec : AbstractKernel
+        What the kernel is called.
+    names : tuple of str or None
+        Names of the columns.
     whitening : (p, p) array
         W, upper triangular, with ``Wᵀ K W = I`` for the kernel matrix K of the landmarks.
     """
 
     kernel: BoundKernel
     landmarks: Features
+    spec: AbstractKernel
+    names: tuple[str, ...] | None
     whitening: FloatArray
 
     @classmethod
     def of(
-        cls, bind: Callable[[Features], BoundKernel], landmarks: Features, dtype: DTypeLike
+        cls,
+        spec: AbstractKernel,
+        names: tuple[str, ...] | None,
+        landmarks: Features,
+        dtype: DTypeLike,
     ) -> KernelSpace:
         """At landmarks, but for those of which others say all that rounding leaves.
 
         `dtype` is the precision of the rows: products with W lose as many digits as W is large.
         """
-        K = bind(landmarks).block(landmarks)
+        K = spec.bind(landmarks, names).block(landmarks)
         scale = float(K.diagonal().max(initial=0.0))
         cut = 10 * float(np.finfo(dtype).eps) * scale
         L, order, rank, _ = dpstrf((K + K.T) / 2, lower=1, tol=cut)
@@ -146,7 +155,18 @@ class KernelSpace:
         if not rank:
             raise ValueError("The kernel is zero at all landmarks. Choose other ones.")
         whitening = np.ascontiguousarray(solve_triangular(L, np.eye(rank), lower=True).T)
-        return cls(bind(landmarks[keep]), landmarks[keep], whitening)
+        return cls.at(spec, names, landmarks[keep], whitening)
+
+    @classmethod
+    def at(
+        cls,
+        spec: AbstractKernel,
+        names: tuple[str, ...] | None,
+        landmarks: Features,
+        whitening: FloatArray,
+    ) -> KernelSpace:
+        """At landmarks whose whitening is known."""
+        return cls(spec.bind(landmarks, names), landmarks, spec, names, whitening)
 
     def __repr__(self) -> str:
         return f"a kernel at {self.width} landmarks"

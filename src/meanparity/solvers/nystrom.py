@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,7 +59,7 @@ def feature_space(
                 f"landmarks have {points.shape[1]} columns, but there are {d} features. Pass "
                 "points with the columns that the kernel sees."
             )
-        return _at(points, bind, X.dtype)
+        return _at(kernel, names, points, X.dtype)
     count = isinstance(n_components, int | np.integer) and not isinstance(n_components, bool)
     if not count or n_components < 1:
         raise ValueError(f"n_components={n_components!r}. Pass a whole number of 1 or more.")
@@ -78,10 +77,12 @@ def feature_space(
             "or points."
         )
     chosen = choose_landmarks(X, int(n_components), landmarks, bind, random_state)
-    return _at(X[chosen].astype(float), bind, X.dtype)
+    return _at(kernel, names, X[chosen].astype(float), X.dtype)
 
 
-def _at(points: Features, bind: Callable[[Features], BoundKernel], dtype: DTypeLike) -> KernelSpace:
+def _at(
+    kernel: AbstractKernel, names: tuple[str, ...] | None, points: Features, dtype: DTypeLike
+) -> KernelSpace:
     p = points.shape[0]
     require_memory(4 * 8 * p * p, what=f"A kernel at {p:,} landmarks", advice=_ADVICE)
-    return KernelSpace.of(bind, points, dtype)
+    return KernelSpace.of(kernel, names, points, dtype)

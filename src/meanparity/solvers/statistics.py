@@ -9,17 +9,28 @@ up; the sizes of groups are divided out at the end.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from meanparity._typing import FloatArray, IntArray
+from meanparity.files import pack, unpack, write_atomically
 from meanparity.groups import group_sums
 from meanparity.rows import Reading, Rows
 from meanparity.solvers.features import FeatureSpace
+from meanparity.solvers.statistics_file import (
+    VERSION,
+    describe,
+    read_reading,
+    read_space,
+    read_table,
+    store_space,
+)
 from meanparity.sources import Table
 
 _FEW = 32
@@ -303,3 +314,54 @@ class Statistics:
             loss=other.loss.moved(shift, targets),
             cells=other.cells.moved(shift, targets),
         )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a file: arrays and JSON, nothing that runs.
+
+        Parameters
+        ----------
+        path : str or path
+            Where; another file there is replaced at once.
+        """
+        header, arrays = store_space(self.space)
+        header |= describe(self.table, self.reading, self.cells.values)
+        header |= {"single_output": self.single_output, "n_rows": self.loss.n_rows}
+        header |= {"mass": self.loss.mass}
+        arrays |= {"y_origin": self.y_origin}
+        for part, names in (("loss", _LOSS), ("cells", _CELLS)):
+            arrays |= {f"{part}_{name}": getattr(getattr(self, part), name) for name in names}
+        write_atomically(Path(path), pack(header, arrays))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Statistics:
+        """Read what `save` wrote; a file that was changed is refused.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        """
+        header, arrays = unpack(Path(path).read_bytes(), str(path))
+        if header.get("version") != VERSION:
+            raise ValueError(
+                f"{path} is of version {header.get('version')!r}, and this is version {VERSION}. "
+                "Save it again with this version of meanparity."
+            )
+        loss = LossSums(
+            header["n_rows"], header["mass"], *(arrays[f"loss_{name}"] for name in _LOSS)
+        )
+        values = tuple(tuple(cell) for cell in header["values"])
+        cells = CellSums(values, *(arrays[f"cells_{name}"] for name in _CELLS))
+        return cls(
+            read_table(header),
+            read_space(header, arrays),
+            read_reading(header),
+            header["single_output"],
+            arrays["y_origin"],
+            loss,
+            cells,
+        )
+
+
+_LOSS = ("features", "gram", "cross", "targets", "squares")
+_CELLS = ("counts", "mass", "features", "targets", "squares")

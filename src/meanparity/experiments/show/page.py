@@ -16,7 +16,7 @@ from meanparity.experiments.problems import DATA
 from meanparity.experiments.runner import Outcome, Plan, Sources
 from meanparity.experiments.show.figures import draw
 from meanparity.experiments.show.tables import Compared, compare, shown
-from meanparity.experiments.store import write_atomically
+from meanparity.files import write_atomically
 
 
 @dataclass(frozen=True)
