@@ -23,7 +23,7 @@ from meanparity.solvers import Solution, choose_landmarks_for, solve
 from meanparity.solvers.features import FeatureSpace, FourierSpace, KernelSpace, LinearSpace
 from meanparity.solvers.nystrom import feature_space
 from meanparity.solvers.statistics import Statistics
-from meanparity.sources import stack
+from meanparity.sources import is_files, stack
 
 
 def _fits_sums(estimator: ParityKernelRidge) -> bool:
@@ -227,7 +227,7 @@ class ParityKernelRidge(KernelParameters, StreamingRegressor):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
+        X : array-like or sparse matrix of shape (n, d), or files
             Features; the kernel matrix, (n, n), if the kernel is "precomputed".
         y : array-like of shape (n,) or (n, m)
             Targets.
@@ -241,12 +241,21 @@ class ParityKernelRidge(KernelParameters, StreamingRegressor):
             Weights, such as exposures. Whole numbers do what repeated rows would.
         pool : (X_pool, sensitive_features_pool) or Pool, optional
             People to be scored, whose y is not known: the constraint holds exactly on them.
+
+        Notes
+        -----
+        X may be the path of Parquet, CSV, TSV or Feather files, a list of paths, a folder, or a
+        PyArrow dataset. Then y and all others are names of columns, what is left are the features,
+        and rows are read by batches and not kept.
         """
         people = {
             "sensitive_features": sensitive_features,
             "control_features": control_features,
             "sample_weight": sample_weight,
         }
+        if is_files(X):
+            fitted: ParityKernelRidge = self._fit_files(X, y, pool=pool, **people)
+            return fitted
         reason = self._why_landmarks(X)
         if self.solver == "nystrom" or reason is not None:
             self._reason = reason

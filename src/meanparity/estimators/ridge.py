@@ -16,7 +16,7 @@ from meanparity.kernels import Kernel
 from meanparity.path import Basis
 from meanparity.solvers import Fit, Solution, Task, solve
 from meanparity.solvers.features import FeatureSpace, LinearSpace
-from meanparity.sources import stack
+from meanparity.sources import is_files, stack
 
 
 class ParityRidge(StreamingRegressor):
@@ -169,7 +169,7 @@ class ParityRidge(StreamingRegressor):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
+        X : array-like or sparse matrix of shape (n, d), or files
             Features.
         y : array-like of shape (n,) or (n, m)
             Targets.
@@ -183,16 +183,22 @@ class ParityRidge(StreamingRegressor):
             Weights, such as exposures. Whole numbers do what repeated rows would.
         pool : (X_pool, sensitive_features_pool) or Pool, optional
             People to be scored, whose y is not known: the constraint holds exactly on them.
+
+        Notes
+        -----
+        X may be the path of Parquet, CSV, TSV or Feather files, a list of paths, a folder, or a
+        PyArrow dataset. Then y and all others are names of columns, what is left are the features,
+        and rows are read by batches and not kept.
         """
-        self._fit(
-            X,
-            y,
-            self._solve,
-            sensitive_features=sensitive_features,
-            control_features=control_features,
-            sample_weight=sample_weight,
-            pool=pool,
-        )
+        people = {
+            "sensitive_features": sensitive_features,
+            "control_features": control_features,
+            "sample_weight": sample_weight,
+        }
+        if is_files(X):
+            fitted: ParityRidge = self._fit_files(X, y, pool=pool, **people)
+            return fitted
+        self._fit(X, y, self._solve, pool=pool, **people)
         if hasattr(self, "statistics_"):
             del self.statistics_  # of batches before
         self._store_function()

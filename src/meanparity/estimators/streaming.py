@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.random import sample_without_replacement
 
 from meanparity._typing import Features, FloatArray
 from meanparity.constraints import (
@@ -39,8 +43,9 @@ from meanparity.rows import Rows
 from meanparity.solvers import Summed, Task, solve_sums
 from meanparity.solvers.features import FeatureSpace
 from meanparity.solvers.statistics import Block, CellSums, LossSums, Statistics
-from meanparity.sources import Pool, check_weights
+from meanparity.sources import Columns, Files, Pool, check_weights, shown
 
+_SAMPLE = 20_000  # rows of files on which landmarks and the reading of columns are settled
 _BLOCK = 2**20  # features held at a time by each core (8 MiB)
 
 
@@ -97,6 +102,49 @@ class StreamingRegressor(ParityRegressor):
         space = self._space(training.X, training.table.feature_names)
         middle = training.Y.mean(axis=0) if self.fit_intercept else np.zeros(training.Y.shape[1])
         return self._summed(training, space, middle)
+
+    def _fit_files(
+        self,
+        source: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        control_features: Any,
+        sample_weight: Any,
+        pool: Any,
+    ) -> Any:
+        """Fit to files, whose columns are passed by name, in one pass over record batches."""
+        check_parameters(self)
+        files = Files.open(source)
+        own = self.sensitive_columns
+        own = () if own is None else (own,) if isinstance(own, str) else tuple(own)
+        names = files.columns(y, sensitive_features, control_features, sample_weight, own)
+        if not (names.sensitive or own):
+            raise ValueError(
+                "sensitive_features has to name the columns of the file that say who is in which "
+                "group."
+            )
+        total = files.count()
+        if not total:
+            raise ValueError("The files have no rows.")
+        every = [*names.features, *names.target, *names.sensitive, *names.control]
+        every += [] if names.weight is None else [names.weight]
+        start = self._start(files, names, every, total)
+
+        def sums(table: Any) -> tuple[int, Statistics]:
+            X, targets, people = _parts(table, names)
+            return table.num_rows, self._more(start, X, targets, **people)
+
+        found = shown(ordered_map(sums, files.batches(every)), total, "rows")
+        return self.fit_statistics(reduce(add, found), pool=pool)
+
+    def _start(self, files: Files, names: Columns, every: list[str], total: int) -> Statistics:
+        """Statistics of a sample of rows, which settle how columns are read and the features."""
+        rng = check_random_state(getattr(self, "random_state", 0))
+        rows = sample_without_replacement(total, min(_SAMPLE, total), random_state=rng)
+        X, y, people = _parts(files.sample(every, np.sort(rows)), names)
+        sample: Statistics = self.statistics(X, y, **people)
+        return sample
 
     def partial_fit(
         self,
@@ -316,6 +364,24 @@ class StreamingRegressor(ParityRegressor):
             statistics.single_output,
             deviation,
         )
+
+
+def _parts(table: Any, names: Columns) -> tuple[Any, FloatArray, dict[str, Any]]:
+    """Features, targets and what says who is compared with whom, of a table of a file."""
+
+    def numbers(name: str) -> FloatArray:
+        try:
+            return np.asarray(table[name].to_numpy(), dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"Column {name!r} of the file has to hold numbers: {error}") from error
+
+    y = [numbers(name) for name in names.target]
+    people = {
+        "sensitive_features": table.select(list(names.sensitive)) if names.sensitive else None,
+        "control_features": table.select(list(names.control)) if names.control else None,
+        "sample_weight": None if names.weight is None else numbers(names.weight),
+    }
+    return table.select(list(names.features)), y[0] if len(y) == 1 else np.stack(y, axis=1), people
 
 
 def _rows(statistics: Statistics, cells: CellSums, y_origin: FloatArray) -> Rows:

@@ -1,0 +1,17 @@
+"""Where rows come from: tables in memory, and files by record batches."""
+
+from meanparity.sources.batches import Columns, Files, is_files
+from meanparity.sources.progress import shown
+from meanparity.sources.table import Pool, Table, check_weights, row_hashes, stack
+
+__all__ = [
+    "Columns",
+    "Files",
+    "Pool",
+    "Table",
+    "check_weights",
+    "is_files",
+    "row_hashes",
+    "shown",
+    "stack",
+]

@@ -1,0 +1,188 @@
+"""Files of rows, read by record batches: never more of them in memory than a few."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+BATCH_ROWS = 65_536
+_FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".arrow": "feather",
+    ".feather": "feather",
+    ".ipc": "feather",
+}
+
+
+def is_files(source: Any) -> bool:
+    """Whether this names files or is a dataset of PyArrow, rather than rows in memory."""
+    if isinstance(source, str | os.PathLike):
+        return True
+    if isinstance(source, list | tuple) and source:
+        return all(isinstance(item, str | os.PathLike) for item in source)
+    return type(source).__module__.startswith("pyarrow") and hasattr(source, "scanner")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column of a file is what.
+
+    Parameters
+    ----------
+    features : tuple of str
+        Features, in order.
+    target, sensitive, control : tuples of str
+        Targets, sensitive and control columns.
+    weight : str or None
+        Weights.
+    """
+
+    features: tuple[str, ...]
+    target: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    control: tuple[str, ...]
+    weight: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Files:
+    """Rows in files.
+
+    Parameters
+    ----------
+    dataset : pyarrow.dataset.Dataset
+        They.
+    """
+
+    dataset: Any
+
+    @classmethod
+    def open(cls, source: Any) -> Files:
+        """Parquet, CSV, TSV or Feather files by path, a folder of them, or a PyArrow dataset."""
+        try:
+            import pyarrow as pa
+            import pyarrow.csv
+            import pyarrow.dataset as pads
+        except ImportError as error:
+            raise ImportError(
+                "Reading files needs PyArrow: pip install 'meanparity[files]'."
+            ) from error
+        if not isinstance(source, str | os.PathLike | list | tuple):
+            return cls(source)
+        paths = [source] if isinstance(source, str | os.PathLike) else list(source)
+        for path in paths:
+            if not Path(path).exists():
+                raise FileNotFoundError(f"There is no file {os.fspath(path)!r}.")
+        kind = _format(Path(paths[0]))
+        form: Any = kind
+        if kind == "tsv":
+            form = pads.CsvFileFormat(pyarrow.csv.ParseOptions(delimiter="\t"))
+        files = os.fspath(paths[0]) if len(paths) == 1 else [os.fspath(path) for path in paths]
+        try:
+            return cls(pads.dataset(files, format=form))
+        except (pa.ArrowInvalid, OSError) as error:
+            first = os.fspath(paths[0])
+            raise ValueError(f"{first!r} cannot be read as {kind}: {error}") from error
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        return list(self.dataset.schema.names)
+
+    def count(self) -> int:
+        """Number of rows."""
+        return int(self.dataset.count_rows())
+
+    def columns(
+        self, target: Any, sensitive: Any, control: Any, weight: Any, among_features: Sequence[str]
+    ) -> Columns:
+        """Which columns are what; all that are nothing else are features.
+
+        `among_features` are sensitive columns that are features as well.
+        """
+        wanted = {
+            "y": _names(target),
+            "sensitive_features": _names(sensitive),
+            "control_features": _names(control),
+            "sample_weight": _names(weight),
+            "sensitive_columns": tuple(among_features),
+        }
+        for role, names in wanted.items():
+            for name in names:
+                if not isinstance(name, str) or name not in self.names:
+                    near = difflib.get_close_matches(str(name), self.names, n=1)
+                    hint = f" Did you mean {near[0]!r}?" if near else ""
+                    raise ValueError(
+                        f"{role} names the column {name!r}, but the file has the columns "
+                        f"{self.names}.{hint} Of a file, columns are passed by name."
+                    )
+        if not wanted["y"]:
+            raise ValueError("y has to name the target column of the file.")
+        taken = {name for names in list(wanted.values())[:4] for name in names}
+        features = tuple(name for name in self.names if name not in taken)
+        if not features:
+            raise ValueError(f"No columns are left to be features: all of {self.names} are taken.")
+        weights = wanted["sample_weight"]
+        return Columns(
+            features,
+            wanted["y"],
+            wanted["sensitive_features"],
+            wanted["control_features"],
+            weights[0] if weights else None,
+        )
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Tables of some columns, a few rows at a time."""
+        import pyarrow as pa
+
+        scanner = self.dataset.scanner(columns=list(columns), batch_size=BATCH_ROWS)
+        for batch in scanner.to_batches():
+            if batch.num_rows:
+                yield pa.Table.from_batches([batch])
+
+    def sample(self, columns: Sequence[str], rows: NDArray[np.intp]) -> Any:
+        """The table of some rows, by sorted positions, in one pass."""
+        import pyarrow as pa
+
+        parts, start = [], 0
+        for table in self.batches(columns):
+            stop = start + table.num_rows
+            first, last = np.searchsorted(rows, [start, stop])
+            if last > first:
+                parts.append(table.take(pa.array(rows[first:last] - start)))
+            start = stop
+        return pa.concat_tables(parts)
+
+
+def _format(path: Path) -> str:
+    """The format of a file, or of the files in a folder, by its extension."""
+    if path.is_dir():
+        inside = sorted(file for file in path.rglob("*") if file.suffix in _FORMATS)
+        if not inside:
+            raise ValueError(
+                f"The folder {os.fspath(path)!r} has no files with one of the extensions "
+                f"{', '.join(_FORMATS)}."
+            )
+        path = inside[0]
+    if path.suffix.lower() not in _FORMATS:
+        raise ValueError(
+            f"{path.name!r} has the extension {path.suffix!r}. Known are {', '.join(_FORMATS)}; "
+            "pass other files as a pyarrow.dataset.dataset."
+        )
+    return _FORMATS[path.suffix.lower()]
+
+
+def _names(value: Any) -> tuple[Any, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) or not np.iterable(value) else tuple(value)
