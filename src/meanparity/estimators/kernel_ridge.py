@@ -23,7 +23,7 @@ from meanparity.solvers import Solution, choose_landmarks_for, solve
 from meanparity.solvers.features import FeatureSpace, FourierSpace, KernelSpace, LinearSpace
 from meanparity.solvers.nystrom import feature_space
 from meanparity.solvers.statistics import Statistics
-from meanparity.sources import is_files, stack
+from meanparity.sources import is_dask, is_files, stack
 
 
 def _fits_sums(estimator: ParityKernelRidge) -> bool:
@@ -246,15 +246,17 @@ class ParityKernelRidge(KernelParameters, StreamingRegressor):
         -----
         X may be the path of Parquet, CSV, TSV or Feather files, a list of paths, a folder, or a
         PyArrow dataset. Then y and all others are names of columns, what is left are the features,
-        and rows are read by batches and not kept.
+        and rows are read by batches and not kept. Or X is a Dask array or data frame, and all
+        others are Dask collections with the same partitions, or names of columns: sums are computed
+        where the partitions are, on whatever scheduler is active.
         """
         people = {
             "sensitive_features": sensitive_features,
             "control_features": control_features,
             "sample_weight": sample_weight,
         }
-        if is_files(X):
-            fitted: ParityKernelRidge = self._fit_files(X, y, pool=pool, **people)
+        if is_files(X) or is_dask(X):
+            fitted: ParityKernelRidge = self._fit_collection(X, y, pool=pool, **people)
             return fitted
         reason = self._why_landmarks(X)
         if self.solver == "nystrom" or reason is not None:

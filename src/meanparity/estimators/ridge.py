@@ -16,7 +16,7 @@ from meanparity.kernels import Kernel
 from meanparity.path import Basis
 from meanparity.solvers import Fit, Solution, Task, solve
 from meanparity.solvers.features import FeatureSpace, LinearSpace
-from meanparity.sources import is_files, stack
+from meanparity.sources import is_dask, is_files, stack
 
 
 class ParityRidge(StreamingRegressor):
@@ -188,15 +188,17 @@ class ParityRidge(StreamingRegressor):
         -----
         X may be the path of Parquet, CSV, TSV or Feather files, a list of paths, a folder, or a
         PyArrow dataset. Then y and all others are names of columns, what is left are the features,
-        and rows are read by batches and not kept.
+        and rows are read by batches and not kept. Or X is a Dask array or data frame, and all
+        others are Dask collections with the same partitions, or names of columns: sums are computed
+        where the partitions are, on whatever scheduler is active.
         """
         people = {
             "sensitive_features": sensitive_features,
             "control_features": control_features,
             "sample_weight": sample_weight,
         }
-        if is_files(X):
-            fitted: ParityRidge = self._fit_files(X, y, pool=pool, **people)
+        if is_files(X) or is_dask(X):
+            fitted: ParityRidge = self._fit_collection(X, y, pool=pool, **people)
             return fitted
         self._fit(X, y, self._solve, pool=pool, **people)
         if hasattr(self, "statistics_"):

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils.random import sample_without_replacement
+from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import Features, FloatArray
 from meanparity.constraints import (
@@ -21,6 +18,12 @@ from meanparity.constraints import (
     resolve_constraint,
 )
 from meanparity.estimators.base import ParityRegressor
+from meanparity.estimators.collections import (
+    fit_files,
+    fit_partitions,
+    pool_of_partitions,
+    predict_partitions,
+)
 from meanparity.estimators.problem import (
     Problem,
     check_parameters,
@@ -39,13 +42,11 @@ from meanparity.estimators.training import (
 from meanparity.estimators.warn import warn_of_reading
 from meanparity.linalg import ordered_map, row_blocks
 from meanparity.path import Basis, CurveSums, check_unfairness
-from meanparity.rows import Rows
 from meanparity.solvers import Summed, Task, solve_sums
 from meanparity.solvers.features import FeatureSpace
 from meanparity.solvers.statistics import Block, CellSums, LossSums, Statistics
-from meanparity.sources import Columns, Files, Pool, check_weights, shown
+from meanparity.sources import Pool, check_weights, is_dask
 
-_SAMPLE = 20_000  # rows of files on which landmarks and the reading of columns are settled
 _BLOCK = 2**20  # features held at a time by each core (8 MiB)
 
 
@@ -103,48 +104,27 @@ class StreamingRegressor(ParityRegressor):
         middle = training.Y.mean(axis=0) if self.fit_intercept else np.zeros(training.Y.shape[1])
         return self._summed(training, space, middle)
 
-    def _fit_files(
-        self,
-        source: Any,
-        y: Any,
-        *,
-        sensitive_features: Any,
-        control_features: Any,
-        sample_weight: Any,
-        pool: Any,
-    ) -> Any:
-        """Fit to files, whose columns are passed by name, in one pass over record batches."""
-        check_parameters(self)
-        files = Files.open(source)
-        own = self.sensitive_columns
-        own = () if own is None else (own,) if isinstance(own, str) else tuple(own)
-        names = files.columns(y, sensitive_features, control_features, sample_weight, own)
-        if not (names.sensitive or own):
-            raise ValueError(
-                "sensitive_features has to name the columns of the file that say who is in which "
-                "group."
-            )
-        total = files.count()
-        if not total:
-            raise ValueError("The files have no rows.")
-        every = [*names.features, *names.target, *names.sensitive, *names.control]
-        every += [] if names.weight is None else [names.weight]
-        start = self._start(files, names, every, total)
+    def _fit_collection(self, X: Any, y: Any, **given: Any) -> Any:
+        """Fit to rows that are not in memory."""
+        return (fit_partitions if is_dask(X) else fit_files)(self, X, y, **given)
 
-        def sums(table: Any) -> tuple[int, Statistics]:
-            X, targets, people = _parts(table, names)
-            return table.num_rows, self._more(start, X, targets, **people)
+    def predict(self, X: Any) -> Any:
+        """Predictions for the rows of X.
 
-        found = shown(ordered_map(sums, files.batches(every)), total, "rows")
-        return self.fit_statistics(reduce(add, found), pool=pool)
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or Dask collection
+            Rows, with the columns that were there in fit; those that `drop_sensitive` takes out
+            may be missing.
 
-    def _start(self, files: Files, names: Columns, every: list[str], total: int) -> Statistics:
-        """Statistics of a sample of rows, which settle how columns are read and the features."""
-        rng = check_random_state(getattr(self, "random_state", 0))
-        rows = sample_without_replacement(total, min(_SAMPLE, total), random_state=rng)
-        X, y, people = _parts(files.sample(every, np.sort(rows)), names)
-        sample: Statistics = self.statistics(X, y, **people)
-        return sample
+        Returns
+        -------
+        (n,) array, or (n, m) for several outputs; of a Dask collection another one
+        """
+        if is_dask(X):
+            check_is_fitted(self)
+            return predict_partitions(self, X)
+        return super().predict(X)
 
     def partial_fit(
         self,
@@ -174,7 +154,7 @@ class StreamingRegressor(ParityRegressor):
         if so_far is None:
             total = self.statistics(X, y, **people)
         else:
-            total = so_far + self._more(so_far, X, y, **people)
+            total = so_far + self.more(so_far, X, y, **people)
         return self.fit_statistics(total)
 
     def fit_statistics(self, statistics: Statistics, *, pool: Any = None) -> Any:
@@ -197,8 +177,8 @@ class StreamingRegressor(ParityRegressor):
         reading = statistics.reading
         refuse_unused(constraint, bool(reading.control), bool(self.intersectional))
         people = pool_of(self, pool, constraint)
-        self._restore_columns(statistics)
-        cells = None if people is None else self._pool_cells(statistics, people)
+        self.restore_columns(statistics)
+        cells = None if people is None else self.pool_cells(statistics, people)
         problem = self._problem(statistics, constraint, cells)
         recognised = isinstance(self.continuous, str) and self.continuous == "auto"
         warn_of_reading(problem, recognised, self.min_group_size)
@@ -237,16 +217,16 @@ class StreamingRegressor(ParityRegressor):
         rows = f"{statistics.loss.n_rows:,} rows"
         return "statistics", f"sums over {rows} of {statistics.space}"
 
-    def _restore_columns(self, statistics: Statistics) -> None:
+    def restore_columns(self, statistics: Statistics) -> None:
         """Remember the columns that the statistics are about."""
         self.n_features_in_ = statistics.table.n_columns
         if statistics.table.names is not None:
             self.feature_names_in_ = np.array(statistics.table.names, dtype=object)
 
-    def _more(self, so_far: Statistics, X: Any, y: Any, **people: Any) -> Statistics:
+    def more(self, so_far: Statistics, X: Any, y: Any, **people: Any) -> Statistics:
         """Statistics of more rows, read like those before."""
         name = type(self).__name__
-        self._restore_columns(so_far)
+        self.restore_columns(so_far)
         features = read_features(self, so_far.table, X, reset=False, precise=False)
         Y, single_output = read_targets(name, X, y)
         if (Y.shape[1], single_output) != (len(so_far.y_origin), so_far.single_output):
@@ -294,8 +274,10 @@ class StreamingRegressor(ParityRegressor):
             cells,
         )
 
-    def _pool_cells(self, statistics: Statistics, pool: Pool) -> CellSums:
+    def pool_cells(self, statistics: Statistics, pool: Pool) -> CellSums:
         """Sums over a pool, whose y is not known."""
+        if is_dask(pool.X):
+            return pool_of_partitions(self, statistics, pool)
         try:
             X = read_features(self, statistics.table, pool.X, reset=False, precise=False)
             p = X.shape[0]
@@ -324,13 +306,13 @@ class StreamingRegressor(ParityRegressor):
     ) -> Problem:
         """The cells as rows, each of which stands for many."""
         cells, m = statistics.cells, len(statistics.y_origin)
-        rows = _rows(statistics, cells, statistics.y_origin)
+        rows = cells.rows(statistics.reading, statistics.y_origin)
         on_train = self.parity_on != "pool"
         none = Functionals.none(0)
         here = functionals_of(constraint, rows, m) if on_train else Functionals.none(rows.n_rows)
         there, others = none, None
         if pool is not None:
-            others = _rows(statistics, pool, np.zeros(0))
+            others = pool.rows(statistics.reading, np.zeros(0))
             try:
                 there = functionals_of(constraint, others, m)
             except ValueError as error:
@@ -364,28 +346,6 @@ class StreamingRegressor(ParityRegressor):
             statistics.single_output,
             deviation,
         )
-
-
-def _parts(table: Any, names: Columns) -> tuple[Any, FloatArray, dict[str, Any]]:
-    """Features, targets and what says who is compared with whom, of a table of a file."""
-
-    def numbers(name: str) -> FloatArray:
-        try:
-            return np.asarray(table[name].to_numpy(), dtype=float)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"Column {name!r} of the file has to hold numbers: {error}") from error
-
-    y = [numbers(name) for name in names.target]
-    people = {
-        "sensitive_features": table.select(list(names.sensitive)) if names.sensitive else None,
-        "control_features": table.select(list(names.control)) if names.control else None,
-        "sample_weight": None if names.weight is None else numbers(names.weight),
-    }
-    return table.select(list(names.features)), y[0] if len(y) == 1 else np.stack(y, axis=1), people
-
-
-def _rows(statistics: Statistics, cells: CellSums, y_origin: FloatArray) -> Rows:
-    return cells.rows(statistics.reading, y_origin)
 
 
 def _curve(problem: Problem, found: Summed) -> CurveSums:

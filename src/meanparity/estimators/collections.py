@@ -1,0 +1,187 @@
+"""Fits to rows that are not in memory: files, and partitions of Dask collections."""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.random import sample_without_replacement
+
+from meanparity._typing import FloatArray
+from meanparity.estimators.problem import check_parameters
+from meanparity.linalg import ordered_map
+from meanparity.solvers.statistics import CellSums, Statistics
+from meanparity.sources import Columns, Files, Partitions, Pool, shown
+
+if TYPE_CHECKING:
+    from meanparity.estimators.streaming import StreamingRegressor
+
+_SAMPLE = 20_000  # rows on which landmarks, and how columns are read, are settled
+
+People = dict[str, Any]
+
+
+def fit_files(model: StreamingRegressor, source: Any, y: Any, *, pool: Any, **named: Any) -> Any:
+    """Fit to files, whose columns are passed by name, in one pass over record batches."""
+    check_parameters(model)
+    files = Files.open(source)
+    own = model.sensitive_columns
+    own = () if own is None else (own,) if isinstance(own, str) else tuple(own)
+    names = files.columns(y, *named.values(), own)
+    if not (names.sensitive or own):
+        raise ValueError(
+            "sensitive_features has to name the columns of the file that say who is in which group."
+        )
+    total = files.count()
+    if not total:
+        raise ValueError("The files have no rows.")
+    every = [*names.features, *names.target, *names.sensitive, *names.control]
+    every += [] if names.weight is None else [names.weight]
+    X, target, people = _columns(files.sample(every, _some(model, total)), names)
+    start = model.statistics(X, target, **people)
+
+    def sums(table: Any) -> tuple[int, Statistics]:
+        X, target, people = _columns(table, names)
+        return table.num_rows, model.more(start, X, target, **people)
+
+    found = shown(ordered_map(sums, files.batches(every)), total, "rows")
+    return model.fit_statistics(reduce(add, found), pool=pool)
+
+
+def _columns(table: Any, names: Columns) -> tuple[Any, FloatArray, People]:
+    """Features, targets and what says who is compared with whom, of a table of a file."""
+
+    def numbers(name: str) -> FloatArray:
+        try:
+            return np.asarray(table[name].to_numpy(), dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"Column {name!r} of the file has to hold numbers: {error}") from error
+
+    y = [numbers(name) for name in names.target]
+    people = {
+        "sensitive_features": table.select(list(names.sensitive)) if names.sensitive else None,
+        "control_features": table.select(list(names.control)) if names.control else None,
+        "sample_weight": None if names.weight is None else numbers(names.weight),
+    }
+    return table.select(list(names.features)), y[0] if len(y) == 1 else np.stack(y, axis=1), people
+
+
+def fit_partitions(model: StreamingRegressor, X: Any, y: Any, *, pool: Any, **people: Any) -> Any:
+    """Fit to Dask collections: sums are computed where the partitions are, and added in a tree."""
+    check_parameters(model)
+    X, y, people = _by_name(X, y, people)
+    rows = Partitions.of(X, y=y, **people)
+    total = int(rows.lengths().sum())
+    if not total:
+        raise ValueError("X has no rows.")
+    sample = rows.sample(_some(model, total))
+    together = {name: _joined([part[name] for part in sample]) for name in sample[0]}
+    start = model.statistics(together.pop("X"), together.pop("y"), **together)
+    found = rows.total(partial(_sums, clone(model), start))
+    return model.fit_statistics(found, pool=pool)
+
+
+def pool_of_partitions(
+    model: StreamingRegressor, statistics: Statistics, pool: Pool
+) -> CellSums:
+    """Sums over a pool that is a Dask collection."""
+    people = Partitions.of(
+        pool.X,
+        sensitive_features=pool.sensitive_features,
+        control_features=pool.control_features,
+        sample_weight=pool.sample_weight,
+    )
+    found: CellSums = people.total(partial(_pool_sums, clone(model), statistics))
+    return found
+
+
+def predict_partitions(model: Any, X: Any) -> Any:
+    """Predictions of a Dask collection, as another one, when they are asked for."""
+    if not hasattr(X, "chunks"):
+        return X.map_partitions(_predict_frame, model, meta=(None, float))
+    width = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+    single = model.tradeoff_.single_output
+    outputs = model.tradeoff_.solution.fair.coef.shape[1]
+    chunks = (X.chunks[0],) if single else (X.chunks[0], (outputs,))
+    predict = partial(_predict_block, model)
+    return width.map_blocks(
+        predict, dtype=float, chunks=chunks, **({"drop_axis": 1} if single else {})
+    )
+
+
+def _some(model: Any, total: int) -> Any:
+    """Sorted positions of some of so many rows."""
+    rng = check_random_state(getattr(model, "random_state", 0))
+    return np.sort(sample_without_replacement(total, min(_SAMPLE, total), random_state=rng))
+
+
+def _by_name(X: Any, y: Any, people: People) -> tuple[Any, Any, People]:
+    """Columns of a data frame that were passed by name, apart from the features."""
+    names = {"y": y, **people}
+    asked = {role: value for role, value in names.items() if _is_named(value)}
+    if not asked:
+        return X, y, people
+    if not hasattr(X, "columns"):
+        role, value = next(iter(asked.items()))
+        raise ValueError(f"{role}={value!r} names a column, but X has none. Pass a Dask array.")
+    taken = []
+    for role, value in asked.items():
+        for name in [value] if isinstance(value, str) else value:
+            if name not in X.columns:
+                raise ValueError(
+                    f"{role} names the column {name!r}, but X has the columns {list(X.columns)}."
+                )
+            taken.append(name)
+        names[role] = X[value]
+    rest = [name for name in X.columns if name not in taken]
+    return X[rest], names.pop("y"), names
+
+
+def _is_named(value: Any) -> bool:
+    if isinstance(value, str):
+        return True
+    listed = isinstance(value, list | tuple) and len(value) > 0
+    return listed and all(isinstance(name, str) for name in value)
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Parts of a collection, in memory, one after the other."""
+    if hasattr(parts[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(parts)
+    return np.concatenate(parts)
+
+
+def _sums(model: Any, start: Statistics, X: Any, y: Any, **people: Any) -> Statistics | None:
+    given = {"sensitive_features": None, "control_features": None, "sample_weight": None, **people}
+    if not len(X):
+        return None
+    found: Statistics = model.more(start, X, y, **given)
+    return found
+
+
+def _pool_sums(model: Any, statistics: Statistics, X: Any, **people: Any) -> CellSums | None:
+    if not len(X):
+        return None
+    model.restore_columns(statistics)
+    found: CellSums = model.pool_cells(statistics, Pool(X, **people))
+    return found
+
+
+def _predict_block(model: Any, X: Any) -> FloatArray:
+    values: FloatArray = model.predict(X)
+    return values
+
+
+def _predict_frame(X: Any, model: Any) -> Any:
+    import pandas as pd
+
+    values = model.predict(X) if len(X) else np.zeros(0)
+    if np.ndim(values) == 2:
+        return pd.DataFrame(values, index=X.index)
+    return pd.Series(values, index=X.index)

@@ -1,0 +1,135 @@
+"""Dask collections: partitions of rows, and sums over them on whatever scheduler is active."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_FAN_IN = 8  # sums that are added in one task
+
+
+def is_dask(source: Any) -> bool:
+    """Whether this is a Dask array, series or data frame."""
+    return type(source).__module__.split(".")[0] == "dask"
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """The partitions of several collections that have the same rows.
+
+    Parameters
+    ----------
+    parts : list of dict
+        For each partition the delayed part of every collection, by name.
+    """
+
+    parts: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, X: Any, **others: Any) -> Partitions:
+        """Partitions of X and of others, of which those that are None are left out.
+
+        Data frames and series are aligned by partition; arrays are cut where X is.
+        """
+        given = {name: value for name, value in others.items() if value is not None}
+        for name, value in given.items():
+            if not is_dask(value):
+                raise TypeError(
+                    f"X is a Dask collection, but {name} is {type(value).__name__}. Pass a Dask "
+                    "collection with the same partitions, or, of a data frame, names of columns."
+                )
+        columns = {"X": _delayed(X, None)}
+        cuts = X.chunks[0] if hasattr(X, "chunks") else None
+        for name, value in given.items():
+            columns[name] = _delayed(value, cuts)
+            if len(columns[name]) != len(columns["X"]):
+                raise ValueError(
+                    f"X has {len(columns['X'])} partitions, but {name} has {len(columns[name])}. "
+                    "Pass collections that are cut at the same rows."
+                )
+        count = len(columns["X"])
+        return cls([{name: parts[i] for name, parts in columns.items()} for i in range(count)])
+
+    def lengths(self) -> NDArray[np.intp]:
+        """Number of rows of each partition."""
+        import dask
+
+        tasks = [dask.delayed(len)(part["X"]) for part in self.parts]
+        return np.array(self._compute(tasks, lambda part: dask.delayed(len)(part["X"])), np.intp)
+
+    def sample(self, rows: NDArray[np.intp]) -> list[dict[str, Any]]:
+        """Some rows, by sorted positions, as parts in memory."""
+        import dask
+
+        ends = np.cumsum(self.lengths())
+        tasks = []
+        for part, start, stop in zip(self.parts, np.append(0, ends[:-1]), ends, strict=True):
+            first, last = np.searchsorted(rows, [start, stop])
+            if last > first:
+                inside = rows[first:last] - start
+                tasks.append({n: dask.delayed(_take)(v, inside) for n, v in part.items()})
+        found: list[dict[str, Any]] = list(dask.compute(*tasks))
+        return found
+
+    def total(self, function: Callable[..., Any]) -> Any:
+        """The sum over partitions of what a function of them gives; None adds nothing.
+
+        A partition that fails is named.
+        """
+        import dask
+
+        mapped = dask.delayed(function)
+        sums = [mapped(**part) for part in self.parts]
+        while len(sums) > 1:
+            groups = [sums[i : i + _FAN_IN] for i in range(0, len(sums), _FAN_IN)]
+            sums = [dask.delayed(_added)(group) for group in groups]
+        return self._compute(sums, lambda part: mapped(**part))[0]
+
+    def _compute(self, tasks: Sequence[Any], one: Callable[[dict[str, Any]], Any]) -> Any:
+        import dask
+
+        try:
+            return dask.compute(*tasks)
+        except Exception as error:
+            for number, part in enumerate(self.parts):  # one after the other, until it is found
+                try:
+                    dask.compute(one(part))
+                except Exception as reason:
+                    raise ValueError(
+                        f"Partition {number} of {len(self.parts)} failed: "
+                        f"{type(reason).__name__}: {reason}"
+                    ) from reason
+            raise error
+
+
+def _delayed(collection: Any, cuts: Any) -> list[Any]:
+    """The partitions of a collection."""
+    if not hasattr(collection, "chunks"):
+        return list(collection.to_delayed())
+    if collection.ndim == 2 and collection.numblocks[1] > 1:
+        collection = collection.rechunk({1: -1})
+    known = cuts is not None and not np.isnan(np.sum(cuts))
+    if known and not np.isnan(np.sum(collection.chunks[0])) and collection.chunks[0] != cuts:
+        if sum(cuts) != collection.shape[0]:
+            raise ValueError(
+                f"X has {sum(cuts)} rows, but another collection has {collection.shape[0]}. Pass "
+                "one value for each row."
+            )
+        collection = collection.rechunk({0: cuts})
+    return list(collection.to_delayed().ravel())
+
+
+def _take(part: Any, rows: NDArray[np.intp]) -> Any:
+    return part.iloc[rows] if hasattr(part, "iloc") else part[rows]
+
+
+def _added(parts: Sequence[Any]) -> Any:
+    total = None
+    for part in parts:
+        if part is not None:
+            total = part if total is None else total + part
+    return total
