@@ -85,9 +85,7 @@ def fit_partitions(model: StreamingRegressor, X: Any, y: Any, *, pool: Any, **pe
     return model.fit_statistics(found, pool=pool)
 
 
-def pool_of_partitions(
-    model: StreamingRegressor, statistics: Statistics, pool: Pool
-) -> CellSums:
+def pool_of_partitions(model: StreamingRegressor, statistics: Statistics, pool: Pool) -> CellSums:
     """Sums over a pool that is a Dask collection."""
     people = Partitions.of(
         pool.X,
