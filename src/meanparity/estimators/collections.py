@@ -31,7 +31,9 @@ def fit_files(model: StreamingRegressor, source: Any, y: Any, *, pool: Any, **na
     files = Files.open(source)
     own = model.sensitive_columns
     own = () if own is None else (own,) if isinstance(own, str) else tuple(own)
-    names = files.columns(y, *named.values(), own)
+    roles = ("sensitive_features", "control_features", "sample_weight")
+    sensitive, control, weight = (named[role] for role in roles)
+    names = files.columns(y, sensitive, control, weight, own)
     if not (names.sensitive or own):
         raise ValueError(
             "sensitive_features has to name the columns of the file that say who is in which group."
