@@ -38,6 +38,7 @@ bench: $(READY)  ## time and memory beside scikit-learn and the paper's formula 
 	$(BIN)/python -m benchmarks.bench_baselines
 	$(BIN)/python -m benchmarks.bench_losses
 	$(BIN)/python -m benchmarks.bench_choosing
+	$(BIN)/python -m benchmarks.bench_scale
 
 reproduce: $(READY)  ## the paper's tables and figures (ARGS="--quick", ARGS="fig:tradeoff", ...)
 	$(BIN)/meanparity reproduce --out output/reproduction $(ARGS)

@@ -42,6 +42,7 @@ def test_the_examples_of_the_readme_run(capsys):
         "reproduction.md",
         "audit.md",
         "scikit-learn.md",
+        "scaling.md",
     ],
 )
 def test_the_examples_of_the_documents_run(page):
