@@ -29,3 +29,7 @@ def warn(message: str) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, ParityWarning, stacklevel=level)
+
+
+class StagnationError(ArithmeticError):
+    """Steps of an iteration come no closer."""

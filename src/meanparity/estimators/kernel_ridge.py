@@ -89,9 +89,10 @@ class ParityKernelRidge(KernelParameters, StreamingRegressor):
         `sensitive_features`. They stay features as well unless `drop_sensitive`.
     drop_sensitive : bool, default=False
         Whether `sensitive_columns` are left out of the features. They may hold text then.
-    solver : {"auto", "dense", "spectral", "primal", "nystrom"}, default="auto"
+    solver : {"auto", "dense", "spectral", "primal", "conjugate_gradient", "nystrom"}
         How to solve: "dense" by a Cholesky factorisation, "spectral" by an eigendecomposition
         (``alpha=0``, singular or indefinite kernel matrices), "primal" for the linear kernel,
+        "conjugate_gradient" in steps, without the n × n matrix (exact, slower, 4 · n^1.5 numbers),
         "nystrom" in the space of `n_components` features, at a cost linear in the rows: an
         approximation, in which the constraint holds exactly. "auto" takes it, with a warning, for
         more than 25,000 rows and where the kernel matrix does not fit into memory.

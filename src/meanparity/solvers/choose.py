@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from meanparity.exceptions import NotPositiveDefiniteError
+from meanparity.exceptions import NotPositiveDefiniteError, StagnationError, warn
 from meanparity.kernels import BoundKernel
+from meanparity.linalg import SymmetricMatrix
 from meanparity.linalg.memory import available_bytes, format_bytes
+from meanparity.solvers.conjugate_gradient import solve_conjugate_gradient, solve_steps
 from meanparity.solvers.dense import solve_dense
 from meanparity.solvers.dual import Dual
 from meanparity.solvers.primal import solve_primal
@@ -18,7 +20,7 @@ from meanparity.solvers.spectral import solve_spectral
 from meanparity.solvers.task import Task
 
 MANY = 25_000  # rows from which on an exact kernel fit takes minutes
-SOLVERS = ("auto", "dense", "primal", "spectral")
+SOLVERS = ("auto", "conjugate_gradient", "dense", "primal", "spectral")
 _ADVICE = (
     "Fit on fewer rows, or, if linear functions will do, use ParityRidge, which needs no n × n "
     "matrix."
@@ -42,7 +44,7 @@ def solve(
         Gives the kernel, bound to the training rows followed by the pool, if it is needed.
     is_linear : bool
         Whether the kernel is the inner product of whole rows.
-    solver : {"auto", "dense", "primal", "spectral"}
+    solver : {"auto", "conjugate_gradient", "dense", "primal", "spectral"}
         Which solver.
     """
     if solver not in SOLVERS:
@@ -85,7 +87,24 @@ def choose_optimizer(task: Task, *, is_linear: bool) -> str:
 
 
 def _kernel(task: Task, kernel: BoundKernel, solver: str) -> tuple[str, str, Pieces]:
-    """Name, reason and solution of the dense or the spectral solver."""
+    """Name, reason and solution of the solvers with a coefficient a row."""
+    if solver == "conjugate_gradient":
+        if not task.alpha.min() > 0:
+            raise ValueError(
+                "solver='conjugate_gradient' needs a positive alpha. Pass one, or "
+                "solver='spectral'."
+            )
+        try:
+            dual, rank = solve_conjugate_gradient(task, kernel)
+            pieces = solve_each(task, lambda part, alpha: solve_steps(dual, rank, part, alpha))
+            return solver, "asked for", pieces
+        except StagnationError as error:
+            warn(
+                f"{error}: the system is too ill conditioned for steps, or the kernel indefinite. "
+                "It is factored instead, which takes the memory of the kernel matrix. Raise alpha, "
+                "or pass solver='nystrom'."
+            )
+            solver = "auto"
     if solver == "dense" or (solver == "auto" and task.alpha.min() > 0):
         dual = Dual.prepare(task, kernel, advice=_ADVICE, spectral=False)
         try:
@@ -104,6 +123,7 @@ def _kernel(task: Task, kernel: BoundKernel, solver: str) -> tuple[str, str, Pie
     else:
         reason = "alpha is zero: least-norm solution"
     dual = Dual.prepare(task, kernel, advice=_ADVICE, spectral=True)
+    assert isinstance(dual.K, SymmetricMatrix)
     eigen = dual.K.eigen()
     pieces = solve_each(task, lambda part, alpha: solve_spectral(dual, eigen, part, alpha))
     return "spectral", reason, pieces

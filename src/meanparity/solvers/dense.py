@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from meanparity.linalg import SymmetricMatrix
 from meanparity.solvers.dual import Dual
 from meanparity.solvers.solution import Pieces
 from meanparity.solvers.task import Task
@@ -15,4 +16,5 @@ def solve_dense(dual: Dual, task: Task, alpha: float) -> Pieces:
     NotPositiveDefiniteError
         When the matrix has no Cholesky factorisation in floating point.
     """
+    assert isinstance(dual.K, SymmetricMatrix)
     return dual.solve(task, alpha, dual.K.cholesky(alpha), None)

@@ -31,6 +31,7 @@ from meanparity.linalg import (
     require_memory,
     row_blocks,
 )
+from meanparity.solvers.matrix import KernelMatrix
 from meanparity.solvers.representers import PoolMoments, Representers
 from meanparity.solvers.solution import Fit, Pieces
 from meanparity.solvers.task import Task
@@ -44,9 +45,9 @@ class Dual:
     ----------
     kernel : BoundKernel
         The kernel, bound to the training rows followed by the pool.
-    K : SymmetricMatrix
-        Gram matrix, (n, n): centred for an intercept, scaled by √u, deflated by the representers
-        of the second kind.
+    K : KernelMatrix
+        Gram matrix, (n, n), stored or not: centred for an intercept, scaled by √u, deflated by the
+        representers of the second kind.
     whole : Eigen or None
         Eigendecomposition of the matrix before it was deflated, if that was asked for.
     representers : Representers
@@ -58,14 +59,22 @@ class Dual:
     """
 
     kernel: BoundKernel
-    K: SymmetricMatrix
+    K: KernelMatrix
     whole: Eigen | None
     representers: Representers
     pool: PoolMoments
     row_means: FloatArray | None
 
     @classmethod
-    def prepare(cls, task: Task, kernel: BoundKernel, *, advice: str, spectral: bool) -> Dual:
+    def prepare(
+        cls,
+        task: Task,
+        kernel: BoundKernel,
+        *,
+        advice: str,
+        spectral: bool,
+        K: KernelMatrix | None = None,
+    ) -> Dual:
         """Compute the kernel matrix and the representers.
 
         Parameters
@@ -78,8 +87,11 @@ class Dual:
             What to do when the matrix does not fit into memory.
         spectral : bool
             Whether to decompose the matrix before it is deflated.
+        K : KernelMatrix, optional
+            The kernel matrix of the training rows, if it is not to be computed.
         """
-        K, row_means = gram(kernel, task.X, advice=advice), None
+        row_means = None
+        K = gram(kernel, task.X, advice=advice) if K is None else K
         q = len(task.functionals) + len(task.pool)
         require_memory(
             10 * 8 * len(K) * q,
@@ -95,7 +107,7 @@ class Dual:
             K = K.scale(task.root)
         whole, others = None, slice(representers.n_dual, None)
         if len(representers.signs[others]):
-            whole = K.eigen() if spectral else None
+            whole = K.eigen() if spectral and isinstance(K, SymmetricMatrix) else None
             values = representers.functions.values[:, others]
             if task.root is not None:
                 values = task.root[:, None] * values

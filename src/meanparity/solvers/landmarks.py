@@ -53,24 +53,44 @@ def choose_landmarks(
     if how == "kmeans++":
         chosen = kmeans_plusplus(X, m, random_state=rng)[1]
     else:
-        chosen = _pivots(bind(X), X, m, rng)
+        chosen = pivots(bind(X), X, m, rng)[0]
+        if not len(chosen):
+            raise ValueError("The kernel is zero or negative on all rows. Choose another kernel.")
     return np.unique(candidates[chosen])
 
 
-def _pivots(kernel: BoundKernel, X: Features, m: int, rng: np.random.RandomState) -> IntArray:
-    """Pivots of a randomly pivoted Cholesky factorisation, several at a time.
+def pivots(
+    kernel: BoundKernel, X: Features, m: int, rng: np.random.RandomState
+) -> tuple[IntArray, FloatArray]:
+    """A randomly pivoted Cholesky factorisation ``F Fᵀ`` of the kernel matrix of rows.
 
-    Pivots are proposed by what was left before the round, and accepted with the probability that
-    what is left now is of it: the same distribution as one at a time.
+    Pivots are proposed several at a time by what was left before, and accepted with the probability
+    that what is left now is of it: the same distribution as one at a time.
+
+    Parameters
+    ----------
+    kernel : BoundKernel
+        Bound to the n rows, and maybe others after them.
+    X : (n, d) array or sparse matrix
+        The rows.
+    m : int
+        Rank, or less if less says everything.
+    rng : RandomState
+        Where chance comes from.
+
+    Returns
+    -------
+    pivots, F : (r,) array of int, (n, r) array
     """
-    left = kernel.diagonal(X).astype(float)
+    n = X.shape[0]
+    left = np.maximum(kernel.diagonal(X).astype(float), 0.0)  # an indefinite kernel may be below
     cut = 1e-14 * left.sum()
     F = np.zeros((len(left), m))
     chosen: list[int] = []
     while len(chosen) < m and left.sum() > cut:
         i = len(chosen)
         proposed = rng.choice(len(left), max(m // 10, 8), p=left / left.sum())
-        rows = kernel.block(X[proposed]) - F[proposed, :i] @ F[:, :i].T
+        rows = kernel.block(X[proposed], slice(0, n)) - F[proposed, :i] @ F[:, :i].T
         accepted, inner = _accept(rows[:, proposed], left[proposed], m - i, rng)
         pivots = proposed[accepted]
         j = i + len(pivots)
@@ -80,7 +100,7 @@ def _pivots(kernel: BoundKernel, X: Features, m: int, rng: np.random.RandomState
         left[pivots] = 0.0
         left[proposed[left[proposed] < 1e-10 * rows[np.arange(len(rows)), proposed]]] = 0.0
         chosen += pivots.tolist()
-    return np.array(chosen, dtype=np.intp)
+    return np.array(chosen, dtype=np.intp), F[:, : len(chosen)]
 
 
 def _accept(

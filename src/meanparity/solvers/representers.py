@@ -8,7 +8,8 @@ import numpy as np
 
 from meanparity._typing import FloatArray
 from meanparity.kernels import BLOCK_NUMBERS, BoundKernel
-from meanparity.linalg import SymmetricMatrix, multiply, row_blocks, symmetric_basis
+from meanparity.linalg import multiply, row_blocks, symmetric_basis
+from meanparity.solvers.matrix import KernelMatrix
 from meanparity.solvers.task import SAME, Task
 
 _FAINT = 1e-6  # representers of less than this share of the largest norm are not given a value
@@ -127,7 +128,7 @@ class Representers:
     n_dual: int
 
     @classmethod
-    def of(cls, task: Task, K: SymmetricMatrix, pool: PoolMoments) -> Representers:
+    def of(cls, task: Task, K: KernelMatrix, pool: PoolMoments) -> Representers:
         """Orthonormalise the training rows' representers, and then the others against them.
 
         A functional on training rows some of which have weight zero in the loss counts with the

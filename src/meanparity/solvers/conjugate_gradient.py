@@ -1,0 +1,209 @@
+"""Exact kernel solution by conjugate gradients: kernel values are computed anew in every step.
+
+No n × n matrix is stored. A randomly pivoted Cholesky factorisation ``F Fᵀ`` of the kernel matrix,
+(n, r), preconditions the system: what it does not see of the matrix decides how many steps it
+takes.
+What the constraint holds does not depend on how far the steps came: `Dual.solve` takes off at the
+end what is left of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg
+
+from meanparity._typing import Features, FloatArray
+from meanparity.exceptions import StagnationError
+from meanparity.kernels import BoundKernel
+from meanparity.linalg import ordered_map, require_memory, row_blocks
+from meanparity.solvers.dual import Dual
+from meanparity.solvers.landmarks import pivots
+from meanparity.solvers.solution import Pieces
+from meanparity.solvers.task import Task
+
+_BLOCK = 2**20  # kernel values held at a time by each core (8 MiB)
+_TOLERANCE = 1e-10  # of the residual, beside the right-hand side
+_PATIENCE = 60  # steps in which the residual has to halve
+_ADVICE = "Fit on fewer rows, or pass solver='nystrom'."
+
+
+@dataclass(frozen=True, eq=False)
+class KernelOperator:
+    """The kernel matrix of rows with themselves, which is not stored.
+
+    It does what `SymmetricMatrix` does, but for factorisations.
+
+    Parameters
+    ----------
+    kernel : BoundKernel
+        Bound to the rows, and others after them.
+    X : (n, d) array or sparse matrix
+        The rows.
+    diagonal : (n,) array
+        Its diagonal.
+    shares : (n,) array or None
+        Weights of the means that are taken off, if it is centred.
+    root : (n,) array or None
+        What rows and columns are multiplied by.
+    V, signs : (n, q) and (q,) arrays
+        ``V diag(signs) Vᵀ`` is taken off at last.
+    """
+
+    kernel: BoundKernel
+    X: Features
+    diagonal: FloatArray
+    shares: FloatArray | None
+    root: FloatArray | None
+    V: FloatArray
+    signs: FloatArray
+
+    @classmethod
+    def of(cls, kernel: BoundKernel, X: Features) -> KernelOperator:
+        """The matrix as it is."""
+        n = X.shape[0]
+        return cls(kernel, X, kernel.diagonal(X), None, None, np.zeros((n, 0)), np.zeros(0))
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def times(self, Z: FloatArray) -> FloatArray:
+        """The product with Z, (n, r)."""
+        inner = Z if self.root is None else self.root[:, None] * Z
+        if self.shares is not None:
+            inner = inner - np.outer(self.shares, inner.sum(axis=0))
+        product = self._kernel_times(np.ascontiguousarray(inner))
+        if self.shares is not None:
+            product -= self.shares @ product
+        if self.root is not None:
+            product *= self.root[:, None]
+        if len(self.signs):
+            product -= self.V @ (self.signs[:, None] * (self.V.T @ Z))
+        return product
+
+    def _kernel_times(self, Z: FloatArray) -> FloatArray:
+        n = len(self)
+
+        def rows(part: slice) -> FloatArray:
+            values: FloatArray = self.kernel.block(self.X[part], slice(0, n)) @ Z
+            return values
+
+        return np.concatenate(list(ordered_map(rows, row_blocks(n, max(_BLOCK // n, 16)))))
+
+    def centre(self, shares: FloatArray) -> tuple[KernelOperator, FloatArray]:
+        """``H K Hᵀ`` with ``H = I − 1 sharesᵀ``, and the row means of K, (n,)."""
+        row_means = self._kernel_times(shares[:, None])[:, 0]
+        diagonal = self.diagonal - 2 * row_means + shares @ row_means
+        return replace(self, shares=shares, diagonal=diagonal), row_means
+
+    def scale(self, root: FloatArray) -> KernelOperator:
+        """``diag(root) K diag(root)`` for root of shape (n,)."""
+        return replace(self, root=root, diagonal=self.diagonal * root**2)
+
+    def deflate(self, V: FloatArray, signs: FloatArray) -> KernelOperator:
+        """``K − V diag(signs) Vᵀ`` for V of shape (n, q)."""
+        return replace(self, V=V, signs=signs, diagonal=self.diagonal - (V**2) @ signs)
+
+    def require_finite(self) -> None:
+        """Refuse a kernel that is not finite somewhere on the diagonal."""
+        if not np.isfinite(self.diagonal).all():
+            raise ValueError("The kernel is not finite on some rows. Scale the features.")
+
+
+@dataclass(frozen=True, eq=False)
+class ConjugateGradients:
+    """``(K + λI)⁻¹`` by conjugate gradients, all right-hand sides at once.
+
+    Parameters
+    ----------
+    operator : KernelOperator
+        K.
+    shift : float
+        λ.
+    F : (n, r) array
+        ``F Fᵀ`` is close to K.
+    inner : Cholesky factor of ``FᵀF + λI``
+        As `scipy.linalg.cho_factor` gives it.
+    """
+
+    operator: KernelOperator
+    shift: float
+    F: FloatArray
+    inner: tuple[FloatArray, bool]
+
+    @classmethod
+    def prepare(cls, operator: KernelOperator, shift: float, rank: int) -> ConjugateGradients:
+        """Factor the kernel matrix in part, by randomly pivoted Cholesky."""
+        n = len(operator)
+        require_memory(3 * 8 * n * rank, what=f"A preconditioner of rank {rank}", advice=_ADVICE)
+        _, F = pivots(operator.kernel, operator.X, rank, np.random.RandomState(0))
+        F = F if F.shape[1] else np.zeros((n, 1))
+        if operator.shares is not None:
+            F = F - operator.shares @ F
+        if operator.root is not None:
+            F = operator.root[:, None] * F
+        gram = F.T @ F
+        gram[np.diag_indices_from(gram)] += shift
+        return cls(operator, shift, F, scipy.linalg.cho_factor(gram, lower=True))
+
+    def solve(self, rhs: FloatArray) -> FloatArray:
+        """The solution of ``(K + λI) Z = rhs`` for rhs of shape (n, m).
+
+        Raises
+        ------
+        StagnationError
+            When steps come no closer.
+        """
+        size = np.linalg.norm(rhs, axis=0)
+        Z, R = np.zeros_like(rhs), rhs.copy()
+        P = S = self._precondition(R)
+        rho = np.einsum("ij,ij->j", R, S)
+        best, since = np.inf, 0
+        while True:
+            left = np.linalg.norm(R, axis=0) / np.where(size > 0, size, 1.0)
+            active = left > _TOLERANCE
+            if not active.any():
+                return Z
+            worst = float(left.max())
+            if not np.isfinite(worst):
+                raise StagnationError("The steps of conjugate gradients overflow.")
+            if worst < 0.5 * best:
+                best, since = worst, 0
+            since += 1
+            if since > _PATIENCE:
+                raise StagnationError(
+                    f"Conjugate gradients do not come closer than {best:.1e} of the right-hand side"
+                )
+            Q = self.operator.times(P[:, active]) + self.shift * P[:, active]
+            step = np.zeros(len(size))
+            curvature = np.einsum("ij,ij->j", P[:, active], Q)
+            if (curvature <= 0).any():
+                raise StagnationError("The kernel matrix is not positive definite")
+            step[active] = rho[active] / curvature
+            Z += step * P
+            R[:, active] -= step[active] * Q
+            S = self._precondition(R)
+            new = np.einsum("ij,ij->j", R, S)
+            P = S + np.where(rho > 0, new / np.where(rho > 0, rho, 1.0), 0.0) * P
+            rho = new
+
+    def _precondition(self, R: FloatArray) -> FloatArray:
+        """``(F Fᵀ + λI)⁻¹ R``."""
+        seen = scipy.linalg.cho_solve(self.inner, self.F.T @ R)
+        return np.asarray((R - self.F @ seen) / self.shift)
+
+
+def solve_conjugate_gradient(task: Task, kernel: BoundKernel) -> tuple[Dual, int]:
+    """The task with a kernel matrix that is not stored, and a rank to precondition it with."""
+    n = len(task.Y)
+    operator = KernelOperator.of(kernel, task.X)
+    dual = Dual.prepare(task, kernel, advice=_ADVICE, spectral=False, K=operator)
+    return dual, min(n, max(int(4 * np.sqrt(n)), 50))
+
+
+def solve_steps(dual: Dual, rank: int, task: Task, alpha: float) -> Pieces:
+    """Solve for outputs that share a penalty; see `Dual.solve`."""
+    operator = dual.K
+    assert isinstance(operator, KernelOperator)
+    return dual.solve(task, alpha, ConjugateGradients.prepare(operator, alpha, rank), None)
