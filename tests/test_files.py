@@ -117,6 +117,7 @@ BAD = {
     "no target": ({"y": None}, "y has to name the target column"),
     "groups": ({"sensitive_features": None}, "sensitive_features has to name the columns"),
     "text": ({"y": "sex", "sensitive_features": "grade"}, "'sex' of the file has to hold numbers"),
+    "twice": ({"control_features": "sex"}, "'sex' is named twice among"),
     "weights": ({"sample_weight": "wt"}, "sample_weight names the column 'wt'"),
 }
 

@@ -38,7 +38,7 @@ def cluster():
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "30s"}),
         LocalCluster(
-            n_workers=4, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=4, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as local,
         Client(local) as client,
     ):
@@ -109,6 +109,25 @@ def test_arrays(outputs):
     predicted = fitted.predict(lazy)
     assert predicted.shape == y.shape
     assert predicted.compute() == pytest.approx(whole.predict(X), abs=1e-9)
+
+
+def test_frames_of_several_outputs_and_empty_pools():
+    frame = people()
+    collection = dd.from_pandas(frame, npartitions=3)[[*FEATURES, "sex", "salary", "hours"]]
+    two = ParityRidge().fit(collection, ["salary", "hours"], sensitive_features="sex")
+    whole = ParityRidge().fit(
+        frame[FEATURES], frame[["salary", "hours"]], sensitive_features=frame["sex"]
+    )
+    found = two.predict(collection[FEATURES]).compute().to_numpy()
+    assert found == pytest.approx(whole.predict(frame[FEATURES]), abs=1e-9)
+    nobody = collection[collection["hours"] > 99]
+    with pytest.raises(ValueError, match="In the pool: there are no rows"):
+        ParityRidge().fit(
+            collection,
+            "salary",
+            sensitive_features="sex",
+            pool=(nobody[[*FEATURES, "hours"]], nobody["sex"]),
+        )
 
 
 @pytest.mark.usefixtures("scheduler")

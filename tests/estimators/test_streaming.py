@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import pickle
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -319,7 +320,6 @@ BAD = {
         "LinearParity may look at rows one by one",
     ),
     "splines": (ParityRidge(constraint=MeanParity(n_knots=4)), {}, "Knots of splines"),
-    "one group": (ParityRidge(), {"sensitive_features": ["a"] * 120}, "one group only"),
     "groups": (ParityRidge(), {"sensitive_features": None}, "who is in which group"),
 }
 
@@ -409,6 +409,106 @@ def test_auto_takes_landmarks_where_an_exact_fit_is_out_of_reach(monkeypatch):
         model.fit(X, y, sensitive_features=s)
     explicit = clone(model).set_params(solver="nystrom").fit(X, y, sensitive_features=s)
     assert "because" not in explicit.solver_info_.reason
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, 1.0])
+@pytest.mark.parametrize("power", [2, 4, 6])
+def test_columns_of_unlike_sizes(alpha, power):
+    X, y, s = table(15, n=400)
+    Z = X * 10.0 ** np.array([-power, 0, 0, power])
+    like = X if alpha == 0 else Z  # without a penalty, units do not matter
+    whole = ParityRidge(alpha=alpha).fit(like, y, sensitive_features=s)
+    sums = ParityRidge(alpha=alpha)
+    sums.fit_statistics(sums.statistics(Z, y, sensitive_features=s))
+    assert sums.predict(Z) == pytest.approx(whole.predict(like), abs=1e-7 * y.std())
+
+
+@pytest.mark.filterwarnings("ignore:A gap of")
+@pytest.mark.parametrize("gamma", [1e-3, 1e-4])
+@pytest.mark.parametrize("alpha", [1e-6, 1e-8, 1e-10])
+@pytest.mark.parametrize("components", [60, 300])
+def test_smooth_kernels_and_tiny_penalties(gamma, alpha, components):
+    """A constant is always allowed, so no fit under parity is worse than one."""
+    rng = np.random.default_rng(0)
+    X, s = rng.standard_normal((300, 5)), np.resize(["a", "b", "c"], 300)
+    X[:, 0] += s == "b"
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(300) + (s == "b")
+    model = ParityKernelRidge(
+        kernel="rbf",
+        gamma=gamma,
+        alpha=alpha,
+        fit_intercept=True,
+        solver="nystrom",
+        n_components=components,
+    )
+    model.fit(X, y, sensitive_features=s)
+    assert model.score(X, y) > 0.05
+    gap = max_mean_gap(None, model.predict(X), sensitive_features=s)
+    assert gap <= max(1e-10 * y.std(), 10 * model.parity_residual_)
+
+
+def test_rounding_of_large_coefficients_is_told():
+    rng = np.random.default_rng(2)
+    X, s = rng.standard_normal((400, 5)), rng.integers(0, 3, 400)
+    X[:, 0] += s == 1
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(400) + (s == 1)
+    smooth = clone(NYSTROM).set_params(gamma=1e-6, alpha=0.0, n_components=50)
+    for landmarks in ("kmeans++", "rpcholesky", "uniform"):
+        model = clone(smooth).set_params(landmarks=landmarks)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                model.fit(X, y, sensitive_features=s)
+            except ValueError:  # refused: the constraint cannot be met in floating point
+                continue
+        gap = max_mean_gap(None, model.predict(X), sensitive_features=s)
+        assert gap <= 10 * model.parity_residual_
+        assert gap <= 1e-10 * y.std() or any("rounding shows" in str(w.message) for w in told)
+
+
+def test_sums_of_other_settings_are_refused_or_fit():
+    X, y, s = table(16, far=5.0)
+    taken = ParityRidge().statistics(X, y, sensitive_features=s)
+    through = ParityRidge(fit_intercept=False).fit_statistics(taken)
+    whole = ParityRidge(fit_intercept=False).fit(X, y, sensitive_features=s)
+    assert through.intercept_ == 0
+    assert through.predict(X) == pytest.approx(whole.predict(X), abs=1e-8)
+    for other in ({"missing": "group"}, {"intersectional": False}):
+        with pytest.raises(ValueError, match="These statistics were taken with"):
+            ParityRidge(**other).fit_statistics(taken)
+    landmarks = clone(NYSTROM).statistics(X, y, sensitive_features=s)
+    for model, sums in (
+        (ParityRidge(), landmarks),
+        (clone(NYSTROM), taken),
+        (clone(NYSTROM).set_params(gamma=5.0), landmarks),
+        (ParityKernelRidge(), landmarks),
+    ):
+        with pytest.raises(ValueError, match="and not of the features of"):
+            model.fit_statistics(sums)
+    mine = ParityRidge().statistics(X[60:], y[60:], sensitive_features=s[60:])
+    never = ParityRidge().statistics(5 * X[:50], 9 * y[:50], sensitive_features=s[:50])
+    with pytest.raises(ValueError, match="rows were taken out that had never been added"):
+        ParityRidge().fit_statistics(mine - never)
+    two = ParityRidge().statistics(X, np.stack([y, y], axis=1), sensitive_features=s)
+    with pytest.raises(ValueError, match="y with 1 outputs, the others of one with 2"):
+        taken + two
+
+
+def test_batches_of_one_group_and_of_no_weight():
+    X, y, s = table(17)
+    order = np.argsort(s, kind="stable")
+    model = ParityRidge(min_group_size=0)
+    with pytest.warns(ParityWarning, match="All 1 rows so far have the same sensitive"):
+        model.partial_fit(X[order[:1]], y[order[:1]], sensitive_features=s[order[:1]])
+    assert not hasattr(model, "coef_")
+    rest = order[1:]
+    weights = np.ones(len(rest))
+    model.partial_fit(X[rest], y[rest], sensitive_features=s[rest], sample_weight=weights)
+    whole = ParityRidge(min_group_size=0).fit(X, y, sensitive_features=s)
+    assert model.predict(X) == pytest.approx(whole.predict(X))
+    nothing = np.zeros(5)
+    model.partial_fit(X[:5], 99 * y[:5], sensitive_features=s[:5], sample_weight=nothing)
+    assert model.predict(X) == pytest.approx(whole.predict(X))
 
 
 def test_solvers_of_all_rows_have_no_batches():

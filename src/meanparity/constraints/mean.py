@@ -117,7 +117,7 @@ def _refuse_nothing(rows: Rows, functionals: Functionals) -> None:
     found = "one number" if rows.groups is None else ", ".join(map(repr, rows.groups.names))
     heavy = "" if rows.weights is None else ", of those that have weight"
     raise ValueError(
-        f"sensitive_features has one group only ({found or 'missing'} in all {rows.n_rows} "
+        f"sensitive_features has one group only ({found or 'missing'} in all {rows.counts.sum()} "
         f"rows{heavy}), so there is nothing to equalise. Pass a column with at least two values, "
         "or fit scikit-learn's Ridge or KernelRidge instead."
     )

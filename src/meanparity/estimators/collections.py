@@ -75,6 +75,8 @@ def _columns(table: Any, names: Columns) -> tuple[Any, FloatArray, People]:
 def fit_partitions(model: StreamingRegressor, X: Any, y: Any, *, pool: Any, **people: Any) -> Any:
     """Fit to Dask collections: sums are computed where the partitions are, and added in a tree."""
     check_parameters(model)
+    if y is None:
+        raise ValueError("y is None. Pass a Dask collection, or the name of a column.")
     X, y, people = _by_name(X, y, people)
     rows = Partitions.of(X, y=y, **people)
     total = int(rows.lengths().sum())
@@ -95,14 +97,20 @@ def pool_of_partitions(model: StreamingRegressor, statistics: Statistics, pool: 
         control_features=pool.control_features,
         sample_weight=pool.sample_weight,
     )
-    found: CellSums = people.total(partial(_pool_sums, clone(model), statistics))
+    found: CellSums | None = people.total(partial(_pool_sums, clone(model), statistics))
+    if found is None:
+        raise ValueError("In the pool: there are no rows.")
     return found
 
 
 def predict_partitions(model: Any, X: Any) -> Any:
     """Predictions of a Dask collection, as another one, when they are asked for."""
     if not hasattr(X, "chunks"):
-        return X.map_partitions(_predict_frame, model, meta=(None, float))
+        fair = model.tradeoff_.solution.fair
+        meta: Any = (None, float)
+        if not model.tradeoff_.single_output:
+            meta = dict.fromkeys(range(fair.coef.shape[1]), float)
+        return X.map_partitions(_predict_frame, model, meta=meta)
     width = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
     single = model.tradeoff_.single_output
     outputs = model.tradeoff_.solution.fair.coef.shape[1]
@@ -181,7 +189,7 @@ def _predict_block(model: Any, X: Any) -> FloatArray:
 def _predict_frame(X: Any, model: Any) -> Any:
     import pandas as pd
 
-    values = model.predict(X) if len(X) else np.zeros(0)
-    if np.ndim(values) == 2:
-        return pd.DataFrame(values, index=X.index)
-    return pd.Series(values, index=X.index)
+    outputs = model.tradeoff_.solution.fair.coef.shape[1]
+    single = model.tradeoff_.single_output
+    values = model.predict(X) if len(X) else np.zeros(0 if single else (0, outputs))
+    return (pd.Series if single else pd.DataFrame)(values, index=X.index)

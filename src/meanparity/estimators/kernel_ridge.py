@@ -262,7 +262,7 @@ class ParityKernelRidge(KernelParameters, StreamingRegressor):
         reason = self._why_landmarks(X)
         if self.solver == "nystrom" or reason is not None:
             self._reason = reason
-            self.fit_statistics(self.statistics(X, y, **people), pool=pool)
+            self.fit_statistics(self._statistics(X, y, **people), pool=pool)
             return self
         problem = self._fit(X, y, self._solve, precomputed=self._precomputed, pool=pool, **people)
         if hasattr(self, "statistics_"):
@@ -299,6 +299,14 @@ class ParityKernelRidge(KernelParameters, StreamingRegressor):
         if isinstance(kernel, Kernel) and kernel.is_linear:
             return LinearSpace.around(X, centred=bool(self.fit_intercept))
         return feature_space(X, kernel, names, self.landmarks, self.n_components, self.random_state)
+
+    def _suits(self, space: FeatureSpace) -> bool:
+        kernel = self._kernel()
+        if isinstance(kernel, Kernel) and kernel.is_linear:
+            return isinstance(space, LinearSpace)
+        if isinstance(space, KernelSpace):
+            return space.spec == kernel
+        return isinstance(space, FourierSpace) and self.landmarks == "fourier"
 
     def _basis(self, space: Any) -> Basis:
         return LinearFunctions(space.middle) if isinstance(space, LinearSpace) else space

@@ -216,6 +216,9 @@ class ParityRidge(StreamingRegressor):
     def _space(self, X: Features, names: tuple[str, ...] | None) -> FeatureSpace:
         return LinearSpace.around(X, centred=bool(self.fit_intercept))
 
+    def _suits(self, space: FeatureSpace) -> bool:
+        return isinstance(space, LinearSpace)
+
     def _basis(self, space: Any) -> Basis:
         return LinearFunctions(space.middle)
 

@@ -39,7 +39,8 @@ from meanparity.estimators.training import (
     read_training,
     sensitive_values,
 )
-from meanparity.estimators.warn import warn_of_reading
+from meanparity.estimators.warn import warn_of_gaps, warn_of_reading
+from meanparity.exceptions import warn
 from meanparity.linalg import ordered_map, row_blocks
 from meanparity.path import Basis, CurveSums, check_unfairness
 from meanparity.solvers import Summed, Task, solve_sums
@@ -83,12 +84,15 @@ class StreamingRegressor(ParityRegressor):
         X, y, sensitive_features, control_features, sample_weight
             As in `fit`.
         """
-        check_parameters(self)
         people = {
             "sensitive_features": sensitive_features,
             "control_features": control_features,
             "sample_weight": sample_weight,
         }
+        return self._statistics(X, y, min_rows=1, **people)
+
+    def _statistics(self, X: Any, y: Any, *, min_rows: int = 2, **people: Any) -> Statistics:
+        check_parameters(self)
         training = read_training(
             self,
             X,
@@ -96,6 +100,7 @@ class StreamingRegressor(ParityRegressor):
             **people,
             weigh_groups=False,
             precise=False,
+            min_rows=min_rows,
             continuous=self.continuous,
             intersectional=bool(self.intersectional),
             missing=self.missing,
@@ -155,6 +160,14 @@ class StreamingRegressor(ParityRegressor):
             total = self.statistics(X, y, **people)
         else:
             total = so_far + self.more(so_far, X, y, **people)
+        names = total.reading.sensitive
+        if len({values[: len(names)] for values in total.cells.values}) < 2:
+            warn(
+                f"All {total.loss.n_rows:,} rows so far have the same {', '.join(names)}, so that "
+                "there is nothing to equalise. The model is fitted when there is another group."
+            )
+            self.statistics_ = total
+            return self
         return self.fit_statistics(total)
 
     def fit_statistics(self, statistics: Statistics, *, pool: Any = None) -> Any:
@@ -175,6 +188,8 @@ class StreamingRegressor(ParityRegressor):
         check_parameters(self)
         constraint = _summable(resolve_constraint(self.constraint))
         reading = statistics.reading
+        self._check_statistics(statistics)
+        kept, statistics = statistics, statistics if self.fit_intercept else statistics.uncentred()
         refuse_unused(constraint, bool(reading.control), bool(self.intersectional))
         people = pool_of(self, pool, constraint)
         self.restore_columns(statistics)
@@ -202,10 +217,36 @@ class StreamingRegressor(ParityRegressor):
             _curve(problem, found),
             unfairness,
         )
+        rounding = (1 - self.unfairness_) * found.rounding
+        if rounding > self.parity_residual_:
+            warn_of_gaps(rounding, problem.spread, found.solution.fair.fitted)
+            self.parity_residual_ = rounding
         self._seen = None
-        self.statistics_ = statistics
+        self.statistics_ = kept
         self._store_function()
         return self
+
+    @abstractmethod
+    def _suits(self, space: FeatureSpace) -> bool:
+        """Whether these are the features of this model."""
+
+    def _check_statistics(self, statistics: Statistics) -> None:
+        """Refuse sums that other settings gave."""
+        reading = statistics.reading
+        if not self._suits(statistics.space):
+            raise ValueError(
+                f"These are statistics of {statistics.space}, and not of the features of {self}. "
+                "Take them with the same estimator, kernel and landmarks."
+            )
+        for name in ("intersectional", "missing"):
+            was, now = getattr(reading, name), getattr(self, name)
+            if was != now:
+                raise ValueError(
+                    f"These statistics were taken with {name}={was!r}, and this estimator has "
+                    f"{name}={now!r}. Use the same."
+                )
+        if not statistics.loss.mass > 0 or not statistics.cells.mass.sum() > 0:
+            raise ValueError("All rows have weight zero. Pass weights of which some are positive.")
 
     def _basis(self, space: Any) -> Basis:
         """What evaluates functions of the features."""
@@ -235,7 +276,7 @@ class StreamingRegressor(ParityRegressor):
                 "Pass as many."
             )
         weights = people["sample_weight"]
-        weights = None if weights is None else check_weights(weights, len(Y))
+        weights = None if weights is None else check_weights(weights, len(Y), all_zero=True)
         rows = so_far.reading.rows(
             sensitive_values(self, so_far.table, X, people["sensitive_features"], len(Y)),
             control_features=people["control_features"],
@@ -282,7 +323,7 @@ class StreamingRegressor(ParityRegressor):
             X = read_features(self, statistics.table, pool.X, reset=False, precise=False)
             p = X.shape[0]
             weights = pool.sample_weight
-            weights = None if weights is None else check_weights(weights, p)
+            weights = None if weights is None else check_weights(weights, p, all_zero=True)
             rows = statistics.reading.rows(
                 sensitive_values(self, statistics.table, pool.X, pool.sensitive_features, p),
                 control_features=pool.control_features,

@@ -53,6 +53,7 @@ def read_training(
     weigh_groups: bool = True,
     convert: bool = True,
     precise: bool = True,
+    min_rows: int = 2,
     **reading: Any,
 ) -> Training:
     """The training set of an estimator's fit.
@@ -69,6 +70,8 @@ def read_training(
         Whether features become arrays of numbers, or stay what they are for another estimator.
     precise : bool
         Whether these are of double precision, or may stay of single precision.
+    min_rows : int
+        How many rows there have to be.
     **reading
         How sensitive columns are read, see `Rows.of`.
     """
@@ -78,7 +81,8 @@ def read_training(
             f"This {name} estimator requires y to be passed, but the target y is None."
         )
     table = Table.like(X, estimator.sensitive_columns, bool(estimator.drop_sensitive))
-    features = read_features(estimator, table, X, reset=True, convert=convert, precise=precise)
+    kinds: dict[str, Any] = {"convert": convert, "precise": precise, "min_rows": min_rows}
+    features = read_features(estimator, table, X, reset=True, **kinds)
     Y, single_output = read_targets(name, X, y)
     weights = None if sample_weight is None else check_weights(sample_weight, len(Y))
     rows = Rows.of(
@@ -107,6 +111,7 @@ def read_features(
     reset: bool,
     convert: bool = True,
     precise: bool = True,
+    min_rows: int = 2,
 ) -> Any:
     """Features of X; names and number of columns are compared the way scikit-learn does."""
     name = type(estimator).__name__
@@ -116,7 +121,7 @@ def read_features(
             validate_data(estimator, X, reset=reset, skip_check_array=True)
         return table.select(X)
     if reset:
-        features = table.features(X, estimator=name, min_rows=2, precise=precise)
+        features = table.features(X, estimator=name, min_rows=min_rows, precise=precise)
         validate_data(estimator, X, skip_check_array=True)
         return features
     named = hasattr(X, "columns")

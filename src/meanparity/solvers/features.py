@@ -203,7 +203,8 @@ class KernelSpace:
         same = isinstance(other, KernelSpace) and (
             other is self
             or (
-                other.landmarks.shape == self.landmarks.shape
+                other.spec == self.spec
+                and other.landmarks.shape == self.landmarks.shape
                 and not (other.landmarks != self.landmarks).sum()
                 and np.array_equal(other.whitening, self.whitening)
             )

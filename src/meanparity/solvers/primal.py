@@ -197,7 +197,7 @@ def normal_equations(
     m = XY.shape[1]
     norm = np.abs(G).sum(axis=0).max() + alpha
     try:
-        factor = SymmetricMatrix.from_upper(G).cholesky(alpha)
+        factor = SymmetricMatrix.from_upper(np.ascontiguousarray(G)).cholesky(alpha)
     except NotPositiveDefiniteError:
         return None
     if norm * _inverse_norm(factor, len(G)) > worst:

@@ -22,7 +22,7 @@ from meanparity._typing import FloatArray, IntArray
 from meanparity.files import pack, unpack, write_atomically
 from meanparity.groups import group_sums
 from meanparity.rows import Reading, Rows
-from meanparity.solvers.features import FeatureSpace
+from meanparity.solvers.features import FeatureSpace, LinearSpace
 from meanparity.solvers.statistics_file import (
     VERSION,
     describe,
@@ -127,6 +127,8 @@ class LossSums:
         Sum of weights.
     features : (p,) array
         Weighted sum of the features ψ.
+    whitened : (r,) array
+        Weighted sum of φ, with the rounding of `gram`.
     gram : (r, r) array
         Weighted sum of ``φφᵀ``.
     cross : (p, m) array
@@ -138,6 +140,7 @@ class LossSums:
     n_rows: int
     mass: float
     features: FloatArray
+    whitened: FloatArray
     gram: FloatArray
     cross: FloatArray
     targets: FloatArray
@@ -159,6 +162,7 @@ class LossSums:
         return replace(
             self,
             features=s - n * features,
+            whitened=self.whitened - n * features,
             gram=self.gram
             - np.outer(s, features)
             - np.outer(features, s)
@@ -217,8 +221,10 @@ class Block:
         """Sums over all rows, with the precision of the rows in the largest one, and in cells."""
         cells, u = self.cells(), in_loss
         phi, weighted = space.whitened(self.psi, dtype), self.Y
+        root = np.ones(len(phi), phi.dtype)
         if u is not None:
-            phi = np.sqrt(u).astype(phi.dtype)[:, None] * phi
+            root = np.sqrt(u).astype(phi.dtype)
+            phi = root[:, None] * phi
             weighted = u[:, None] * self.Y
         if u is self.in_cells:
             mass, features = float(cells.mass.sum()), cells.features.sum(axis=0)
@@ -230,6 +236,7 @@ class Block:
             len(phi),
             mass,
             features,
+            (root @ phi).astype(float),
             (phi.T @ phi).astype(float),
             self.psi.T @ weighted,
             weighted.sum(axis=0),
@@ -295,10 +302,16 @@ class Statistics:
         """Other statistics about the origins of these."""
         if not isinstance(other, Statistics):
             raise TypeError(f"{type(other).__name__} is no Statistics. Add what statistics() gave.")
-        if (self.table, self.single_output) != (other.table, other.single_output):
+        if self.table != other.table:
             raise ValueError(
                 f"These statistics are of {self.table}, the others of {other.table}. Pass the same "
                 "columns."
+            )
+        outputs = [(len(part.y_origin), part.single_output) for part in (self, other)]
+        if outputs[0] != outputs[1]:
+            raise ValueError(
+                f"These statistics are of y with {outputs[0][0]} outputs, the others of one with "
+                f"{outputs[1][0]}, or of another dimension. Pass the same columns."
             )
         if self.reading != other.reading:
             raise ValueError(
@@ -313,6 +326,19 @@ class Statistics:
             self,
             loss=other.loss.moved(shift, targets),
             cells=other.cells.moved(shift, targets),
+        )
+
+    def uncentred(self) -> Statistics:
+        """The same about zero, for a fit without an intercept."""
+        if not isinstance(self.space, LinearSpace) or not self.space.middle.any():
+            return self
+        none = np.zeros(len(self.y_origin))
+        back = -self.space.middle
+        return replace(
+            self,
+            space=LinearSpace(np.zeros(self.space.width)),
+            loss=self.loss.moved(back, none),
+            cells=self.cells.moved(back, none),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -363,5 +389,5 @@ class Statistics:
         )
 
 
-_LOSS = ("features", "gram", "cross", "targets", "squares")
+_LOSS = ("features", "whitened", "gram", "cross", "targets", "squares")
 _CELLS = ("counts", "mass", "features", "targets", "squares")

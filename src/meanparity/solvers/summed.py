@@ -15,10 +15,12 @@ import numpy as np
 from meanparity._typing import FloatArray
 from meanparity.constraints import Functionals
 from meanparity.linalg import require_memory
+from meanparity.solvers.features import LinearSpace
 from meanparity.solvers.primal import RidgePath, directions_of, normal_equations
 from meanparity.solvers.solution import Fit, Info, Solution
 from meanparity.solvers.statistics import CellSums, Statistics
 
+_FAINT = 1e-6  # directions of less than this share are not used to take off what rounding left
 _CONDITION = 1e12  # of G + λI, from which on eigenvalues tell what is rounding
 
 
@@ -34,11 +36,14 @@ class Summed:
         Mean products of the errors of both ends.
     variance : (m,) array
         Variance of y.
+    rounding : float
+        How far real predictions may be from what sums say, because of large coefficients.
     """
 
     solution: Solution
     products: FloatArray
     variance: FloatArray
+    rounding: float
 
 
 def solve_sums(
@@ -83,8 +88,11 @@ def solve_sums(
         for part, sums in zip(parts, cells, strict=True)
     ]
     scale = np.sqrt(np.maximum(moments.gram.diagonal(), 0.0) / moments.mass)
+    # in units in which columns are alike, so that none drowns another
+    units = moments.units if isinstance(statistics.space, LinearSpace) else np.ones((r, 1))
+    gram, cross = moments.gram / units / units.T, moments.cross / units
     both = [
-        (statistics.space.gathered(M), scale * np.sqrt(part.n_rows))
+        (statistics.space.gathered(M) / units, scale * np.sqrt(part.n_rows) / units[:, 0])
         for M, part in zip(raw, parts, strict=True)
     ]
     if pool is None:
@@ -94,13 +102,19 @@ def solve_sums(
     Q, _, target = directions_of(both[0], both[1], targets)
     for value in np.unique(alpha):
         which = np.flatnonzero(alpha == value)
-        pair = _solve(moments.gram, moments.cross[:, which], Q, target[:, which], float(value))
+        pair = _solve(gram, cross[:, which], Q, target[:, which], value / units[:, 0] ** 2)
         fair[:, which], free[:, which] = pair
+    fair -= Q @ (Q.T @ fair - target)
     held = np.hstack(raw)  # by the features that predictions use
-    seen = statistics.space.gathered(held).T @ Q
+    seen = (statistics.space.gathered(held) / units).T @ Q
+    best = held.T @ statistics.space.spread(fair / units) - targets
     for _ in range(3):
-        left = held.T @ statistics.space.spread(fair) - targets
-        fair -= Q @ np.linalg.lstsq(seen, left, rcond=None)[0]
+        closer = fair - Q @ np.linalg.lstsq(seen, best, rcond=_FAINT)[0]
+        left = held.T @ statistics.space.spread(closer / units) - targets
+        if np.abs(left).max(initial=0.0) >= np.abs(best).max(initial=0.0):
+            break  # the rest is rounding
+        fair, best = closer, left
+    fair, free = fair / units, free / units
 
     ends = [_fit(moments, statistics, pool, theta, fit_intercept, alpha) for theta in (fair, free)]
     errors = [moments.mean @ end.coef + end.intercept - moments.y_mean for end in ends]
@@ -113,7 +127,10 @@ def solve_sums(
         for part, values in zip(parts, (ends[0].fitted, ends[0].pool), strict=False)
     )
     info = Info(solver, reason, time.perf_counter() - start, 8 * r * r, residual)
-    return Summed(Solution(ends[0], ends[1], None, info), products, moments.variance)
+    reach = max(float((np.abs(part.means) @ np.abs(ends[0].coef)).max()) for part in cells)
+    rounding = float(np.finfo(float).eps) * reach
+    solution = Solution(ends[0], ends[1], None, info)
+    return Summed(solution, products, moments.variance, rounding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,15 +153,29 @@ class _Moments:
         loss, space = statistics.loss, statistics.space
         mean = loss.features / loss.mass
         y = loss.targets / loss.mass
-        phi = space.gathered(mean[:, None])[:, 0]
+        phi = loss.whitened / loss.mass  # which has the rounding of the gram matrix
         gram = loss.gram - loss.mass * np.outer(phi, phi)
         cross = space.gathered(loss.cross - np.outer(loss.features, y))
-        variance = np.maximum(loss.squares / loss.mass - y**2, 0.0)
+        variance = loss.squares / loss.mass - y**2
+        sizes = loss.gram.diagonal()
+        negative = (variance < -1e-6 * loss.squares / loss.mass).any()
+        if negative or (sizes < -1e-6 * np.abs(sizes).max(initial=0.0)).any():
+            raise ValueError(
+                "The statistics have a negative variance: rows were taken out that had never been "
+                "added. Subtract only what was added."
+            )
+        variance = np.maximum(variance, 0.0)
         y_mean, centred = y + statistics.y_origin, (gram, cross)
         if not fit_intercept:
             gram = gram + loss.mass * np.outer(phi, phi)
             cross = cross + loss.mass * np.outer(phi, y_mean)
         return cls(loss.mass, mean, y_mean, gram, cross, centred, variance)
+
+    @property
+    def units(self) -> FloatArray:
+        """Sizes of the features: (r, 1)."""
+        sizes = np.sqrt(np.maximum(self.gram.diagonal(), 0.0))
+        return np.where(sizes > 0, sizes, 1.0)[:, None]
 
     def products(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """Covariance of the errors of two functions with coefficients θ, (r, m): (m,)."""
@@ -174,17 +205,21 @@ def _fit(
 
 
 def _solve(
-    G: FloatArray, cross: FloatArray, Q: FloatArray, target: FloatArray, alpha: float
+    G: FloatArray, cross: FloatArray, Q: FloatArray, target: FloatArray, penalty: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Both minimisers: by Cholesky, or by eigenvalues where that loses too many digits."""
-    pair = normal_equations(G.copy(), cross, Q, target, alpha, _CONDITION) if alpha > 0 else None
+    """Both minimisers of ``θᵀ(G + diag(penalty))θ − 2 θᵀcross``.
+
+    By Cholesky, or by eigenvalues where that loses too many digits.
+    """
+    A = G + np.diag(penalty)
+    pair = normal_equations(A.copy(), cross, Q, target, 0.0, _CONDITION)
     if pair is not None:
         return pair
-    values, vectors = np.linalg.eigh((G + G.T) / 2)
+    values, vectors = np.linalg.eigh((A + A.T) / 2)
     s = np.sqrt(np.maximum(values, 0.0))
-    cut = np.sqrt(100 * len(G) * np.finfo(float).eps) * s.max(initial=0.0)
+    cut = np.sqrt(100 * len(A) * np.finfo(float).eps) * s.max(initial=0.0)
     keep = s > cut
     R = s[keep, None] * vectors[:, keep].T
     path = RidgePath.of(R, vectors[:, keep].T @ cross / s[keep, None], Q, target, cut)
-    one = np.array([alpha])
-    return path.fair(one)[0], path.free(one)[0]
+    none = np.zeros(1)
+    return path.fair(none)[0], path.free(none)[0]

@@ -126,6 +126,13 @@ class Files:
                         f"{role} names the column {name!r}, but the file has the columns "
                         f"{self.names}.{hint} Of a file, columns are passed by name."
                     )
+        roles = [name for names in list(wanted.values())[:4] for name in names]
+        twice = [name for name in roles if roles.count(name) > 1]
+        if twice:
+            raise ValueError(
+                f"The column {twice[0]!r} is named twice among y, sensitive_features, "
+                "control_features and sample_weight. Name it once."
+            )
         if not wanted["y"]:
             raise ValueError("y has to name the target column of the file.")
         taken = {name for names in list(wanted.values())[:4] for name in names}

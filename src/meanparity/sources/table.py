@@ -180,8 +180,8 @@ class Table:
         return values
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
-    """Weights of n rows: finite, none negative, not all zero.
+def check_weights(sample_weight: Any, n_rows: int, *, all_zero: bool = False) -> FloatArray:
+    """Weights of n rows: finite, none negative, not all zero unless that is allowed.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
         )
     with np.errstate(over="ignore"):
         total = weights.sum()
-    if not 1e-290 < total < np.inf:
+    if not 1e-290 < total < np.inf and not (all_zero and total == 0):
         raise ValueError(
             f"The weights in sample_weight sum to {total:g}: all are zero, or some too "
             "small or too large for floating point. Pass weights of which at least one is positive."
