@@ -156,6 +156,57 @@ def test_wrong_files_speak(people, tmp_path):
         fit(write(people[["job", "sex", "salary"]], tmp_path, "parquet"))
 
 
+def test_folders_of_unlike_files_speak(people, tmp_path):
+    def fit(path):
+        return ParityRidge().fit(path, "salary", sensitive_features="sex")
+
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (folder / "README.md").write_text("not a table")
+    some = people[["x", "ä", "sex", "salary"]]
+    write(some, folder, "parquet").rename(folder / "A.PARQUET")
+    assert fit(folder).statistics_.loss.n_rows == 1000
+    whole = some.assign(x=np.arange(1000))
+    write(whole, folder, "parquet")  # whole numbers beside fractions
+    assert fit(folder).statistics_.loss.n_rows == 2000
+    write(some.assign(x="text"), folder, "parquet")
+    with pytest.raises(ValueError, match="columns of different types"):
+        fit(folder)
+    write(some.assign(more=1.0), folder, "parquet")
+    with pytest.raises(ValueError, match="do not have the same columns: 'more' is in one of them"):
+        fit(folder)
+    write(some, folder, "csv")
+    with pytest.raises(ValueError, match="different formats, csv, parquet"):
+        fit(folder)
+
+
+def test_empty_cells_of_text_are_missing(people, tmp_path):
+    people.loc[::7, "sex"] = None
+    some = people[["x", "y z", "sex", "salary"]]
+    for kind in ("csv", "parquet"):
+        path = write(some, tmp_path, kind)
+        with pytest.raises(ValueError, match="missing"):
+            ParityRidge().fit(path, "salary", sensitive_features="sex")
+        model = ParityRidge(missing="ignore").fit(path, "salary", sensitive_features="sex")
+        assert set(model.group_means_) == {"F", "M"}
+
+
+def test_dates_are_no_numbers(people, tmp_path):
+    people["since"] = pd.Timestamp("2020-01-01")
+    path = write(people, tmp_path, "parquet")
+    for target in ("salary", "since"):
+        with pytest.raises(ValueError, match=r"'since' holds timestamp.* which is no number"):
+            ParityRidge().fit(path, target, sensitive_features="sex")
+
+
+def test_exact_solvers_do_not_read_files(people, tmp_path):
+    path = write(people, tmp_path, "parquet")
+    model = ParityKernelRidge(kernel="rbf", solver="dense")
+    with pytest.raises(AttributeError) as error:
+        model.fit(path, "salary", sensitive_features="sex")
+    assert "needs all rows at once" in str(error.value.__cause__)
+
+
 def test_a_terminal_shows_how_far_it_is(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):

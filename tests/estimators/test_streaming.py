@@ -197,6 +197,16 @@ def test_single_precision_is_close():
     assert models[0].statistics_.loss.gram.dtype == np.float64
 
 
+def test_columns_of_single_precision_far_from_zero():
+    X, y, s = table(5, n=400)
+    X = (X + 1e3).astype(np.float32)
+    for intercept in (True, False):
+        model = ParityRidge(fit_intercept=intercept)
+        whole = clone(model).fit(X, y, sensitive_features=s)
+        model.partial_fit(X, y, sensitive_features=s)
+        assert model.predict(X) == pytest.approx(whole.predict(X), abs=1e-6)
+
+
 def test_streams_of_kernels():
     X, y, s = table(6, n=300)
     whole = clone(NYSTROM).set_params(landmarks=X[:50]).fit(X, y, sensitive_features=s)

@@ -30,7 +30,7 @@ def fit_files(model: StreamingRegressor, source: Any, y: Any, *, pool: Any, **na
     check_parameters(model)
     files = Files.open(source)
     own = model.sensitive_columns
-    own = () if own is None else (own,) if isinstance(own, str) else tuple(own)
+    own = () if own is None else (own,) if np.ndim(own) == 0 else tuple(own)
     roles = ("sensitive_features", "control_features", "sample_weight")
     sensitive, control, weight = (named[role] for role in roles)
     names = files.columns(y, sensitive, control, weight, own)

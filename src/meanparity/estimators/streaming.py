@@ -111,6 +111,7 @@ class StreamingRegressor(ParityRegressor):
 
     def _fit_collection(self, X: Any, y: Any, **given: Any) -> Any:
         """Fit to rows that are not in memory."""
+        self.statistics  # noqa: B018  # says which solvers need all rows at once
         return (fit_partitions if is_dask(X) else fit_files)(self, X, y, **given)
 
     def predict(self, X: Any) -> Any:

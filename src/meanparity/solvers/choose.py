@@ -20,7 +20,7 @@ from meanparity.solvers.spectral import solve_spectral
 from meanparity.solvers.task import Task
 
 MANY = 25_000  # rows from which on an exact kernel fit takes minutes
-SOLVERS = ("auto", "conjugate_gradient", "dense", "primal", "spectral")
+SOLVERS = ("auto", "dense", "primal", "spectral", "conjugate_gradient")
 _ADVICE = (
     "Fit on fewer rows, or, if linear functions will do, use ParityRidge, which needs no n × n "
     "matrix."

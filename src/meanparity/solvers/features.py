@@ -84,8 +84,8 @@ class LinearSpace:
         return np.asarray(dense - self.middle, dtype=float)
 
     def whitened(self, psi: FloatArray, dtype: DTypeLike) -> NDArray[Any]:
-        """The same."""
-        return psi.astype(dtype, copy=False)
+        """The same, in double precision: columns may lie far from zero."""
+        return psi
 
     def spread(self, theta: FloatArray) -> FloatArray:
         """The same."""

@@ -53,6 +53,11 @@ def feature_space(
         return kernel.bind(points, names)
 
     if not isinstance(landmarks, str):
+        if landmarks is None or np.ndim(landmarks) == 0:
+            raise ValueError(
+                f"landmarks={landmarks!r} is not known. Pass one of {', '.join(LANDMARKS)}, "
+                "'fourier', or points."
+            )
         points = check_array(landmarks, accept_sparse="csr", dtype=float, input_name="landmarks")
         if points.shape[1] != d:
             raise ValueError(

@@ -373,6 +373,13 @@ class Statistics:
                 f"{path} is of version {header.get('version')!r}, and this is version {VERSION}. "
                 "Save it again with this version of meanparity."
             )
+        try:
+            return cls._unpacked(header, arrays)
+        except (KeyError, TypeError, IndexError) as error:
+            raise ValueError(f"{path} is no file of statistics: {error!r} is missing.") from error
+
+    @classmethod
+    def _unpacked(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Statistics:
         loss = LossSums(
             header["n_rows"], header["mass"], *(arrays[f"loss_{name}"] for name in _LOSS)
         )

@@ -76,7 +76,10 @@ def store_space(space: FeatureSpace) -> tuple[Header, Arrays]:
     landmarks = space.landmarks
     dense = landmarks.toarray() if sparse.issparse(landmarks) else landmarks
     columns = None if spec.columns is None else list(spec.columns)
-    kernel = {name: getattr(spec, name) for name in ("kernel", "gamma", "degree", "coef0")}
+    kernel: Header = {"kernel": spec.kernel}
+    for name in ("gamma", "degree", "coef0"):
+        value = getattr(spec, name)
+        kernel[name] = None if value is None else float(value)
     header = {"space": "kernel", "kernel": {**kernel, "columns": columns}, "names": space.names}
     return header, {"landmarks": dense, "whitening": space.whitening}
 

@@ -79,20 +79,37 @@ class Files:
             ) from error
         if not isinstance(source, str | os.PathLike | list | tuple):
             return cls(source)
-        paths = [source] if isinstance(source, str | os.PathLike) else list(source)
-        for path in paths:
-            if not Path(path).exists():
-                raise FileNotFoundError(f"There is no file {os.fspath(path)!r}.")
-        kind = _format(Path(paths[0]))
-        form: Any = kind
-        if kind == "tsv":
-            form = pads.CsvFileFormat(pyarrow.csv.ParseOptions(delimiter="\t"))
-        files = os.fspath(paths[0]) if len(paths) == 1 else [os.fspath(path) for path in paths]
+        given = [source] if isinstance(source, str | os.PathLike) else list(source)
+        paths = [path for item in given for path in _found(Path(item))]
+        kinds = sorted({_format(path) for path in paths})
+        if len(kinds) > 1:
+            raise ValueError(
+                f"The files are of different formats, {', '.join(kinds)}. Pass those of one format."
+            )
+        form: Any = kinds[0]
+        if form in ("csv", "tsv"):
+            form = pads.CsvFileFormat(
+                pyarrow.csv.ParseOptions(delimiter="\t" if form == "tsv" else ","),
+                convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True),
+            )
         try:
-            return cls(pads.dataset(files, format=form))
+            dataset = pads.dataset([os.fspath(path) for path in paths], format=form)
+            schemas = [part.physical_schema for part in dataset.get_fragments()]
         except (pa.ArrowInvalid, OSError) as error:
             first = os.fspath(paths[0])
-            raise ValueError(f"{first!r} cannot be read as {kind}: {error}") from error
+            raise ValueError(f"{first!r} cannot be read as {kinds[0]}: {error}") from error
+        for path, schema in zip(paths, schemas, strict=True):
+            odd = sorted(set(schema.names) ^ set(schemas[0].names))
+            if odd:
+                raise ValueError(
+                    f"{paths[0].name!r} and {path.name!r} do not have the same columns: {odd[0]!r} "
+                    "is in one of them only."
+                )
+        try:
+            whole = pa.unify_schemas(schemas, promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise ValueError(f"The files hold columns of different types: {error}") from error
+        return cls(dataset.replace_schema(whole))
 
     @property
     def names(self) -> list[str]:
@@ -140,6 +157,10 @@ class Files:
         if not features:
             raise ValueError(f"No columns are left to be features: all of {self.names} are taken.")
         weights = wanted["sample_weight"]
+        if len(weights) > 1:
+            raise ValueError(f"sample_weight names {len(weights)} columns. Name one.")
+        for name in (*features, *wanted["y"], *weights):
+            self._refuse_dates(name)
         return Columns(
             features,
             wanted["y"],
@@ -147,6 +168,16 @@ class Files:
             wanted["control_features"],
             weights[0] if weights else None,
         )
+
+    def _refuse_dates(self, name: str) -> None:
+        import pyarrow as pa
+
+        kind = self.dataset.schema.field(name).type
+        if pa.types.is_temporal(kind):
+            raise ValueError(
+                f"Column {name!r} holds {kind}, which is no number. Turn it into one, such as days "
+                "since a date, or leave it out."
+            )
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Tables of some columns, a few rows at a time."""
@@ -171,16 +202,23 @@ class Files:
         return pa.concat_tables(parts)
 
 
+def _found(path: Path) -> list[Path]:
+    """The file, or the files in a folder that have a known extension."""
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {os.fspath(path)!r}.")
+    if not path.is_dir():
+        return [path]
+    inside = sorted(file for file in path.rglob("*") if file.suffix.lower() in _FORMATS)
+    if not inside:
+        raise ValueError(
+            f"The folder {os.fspath(path)!r} has no files with one of the extensions "
+            f"{', '.join(_FORMATS)}."
+        )
+    return inside
+
+
 def _format(path: Path) -> str:
-    """The format of a file, or of the files in a folder, by its extension."""
-    if path.is_dir():
-        inside = sorted(file for file in path.rglob("*") if file.suffix in _FORMATS)
-        if not inside:
-            raise ValueError(
-                f"The folder {os.fspath(path)!r} has no files with one of the extensions "
-                f"{', '.join(_FORMATS)}."
-            )
-        path = inside[0]
+    """The format of a file by its extension."""
     if path.suffix.lower() not in _FORMATS:
         raise ValueError(
             f"{path.name!r} has the extension {path.suffix!r}. Known are {', '.join(_FORMATS)}; "
