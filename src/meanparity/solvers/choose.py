@@ -11,7 +11,7 @@ from meanparity.exceptions import NotPositiveDefiniteError, StagnationError, war
 from meanparity.kernels import BoundKernel
 from meanparity.linalg import SymmetricMatrix
 from meanparity.linalg.memory import available_bytes, format_bytes
-from meanparity.solvers.conjugate_gradient import solve_conjugate_gradient, solve_steps
+from meanparity.solvers.conjugate_gradient import prepare_steps, solve_steps
 from meanparity.solvers.dense import solve_dense
 from meanparity.solvers.dual import Dual
 from meanparity.solvers.primal import solve_primal
@@ -95,7 +95,7 @@ def _kernel(task: Task, kernel: BoundKernel, solver: str) -> tuple[str, str, Pie
                 "solver='spectral'."
             )
         try:
-            dual, rank = solve_conjugate_gradient(task, kernel)
+            dual, rank = prepare_steps(task, kernel)
             pieces = solve_each(task, lambda part, alpha: solve_steps(dual, rank, part, alpha))
             return solver, "asked for", pieces
         except StagnationError as error:

@@ -194,7 +194,7 @@ class ConjugateGradients:
         return np.asarray((R - self.F @ seen) / self.shift)
 
 
-def solve_conjugate_gradient(task: Task, kernel: BoundKernel) -> tuple[Dual, int]:
+def prepare_steps(task: Task, kernel: BoundKernel) -> tuple[Dual, int]:
     """The task with a kernel matrix that is not stored, and a rank to precondition it with."""
     n = len(task.Y)
     operator = KernelOperator.of(kernel, task.X)

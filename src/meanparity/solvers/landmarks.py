@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import check_random_state
 
@@ -13,7 +13,9 @@ from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.kernels import BoundKernel
 
 LANDMARKS = ("rpcholesky", "kmeans++", "uniform")
-_MOST = 2**24  # kernel values of candidates with landmarks that are held (128 MiB)
+_MOST = 2**22  # kernel values of candidates with landmarks that are held (32 MiB)
+_TRIALS = 3  # proposals for each pivot
+_TINY = 1e-10  # of what was left of a row before its block: nothing
 
 
 def choose_landmarks(
@@ -34,8 +36,9 @@ def choose_landmarks(
     n_components : int
         How many; fewer if there are fewer rows, or if fewer say everything.
     how : {"rpcholesky", "kmeans++", "uniform"}
-        Randomly pivoted Cholesky (a row is drawn with probability in proportion to what the
-        landmarks so far do not say of it), k-means++, or uniformly.
+        Randomly pivoted Cholesky (rows are drawn with probability in proportion to what the
+        landmarks so far do not say of them, and the best of three is kept), k-means++, or
+        uniformly.
     bind : callable
         Gives the kernel, bound to rows.
     random_state : int, RandomState or None
@@ -46,7 +49,7 @@ def choose_landmarks(
     if how == "uniform" or m == n:
         return np.sort(rng.permutation(n)[:m])
     candidates = np.arange(n)
-    most = max(_MOST // m, 4 * m)
+    most = max(_MOST // m, 8 * m)
     if n > most:
         candidates = np.sort(rng.permutation(n)[:most])
         X = X[candidates]
@@ -64,8 +67,8 @@ def pivots(
 ) -> tuple[IntArray, FloatArray]:
     """A randomly pivoted Cholesky factorisation ``F Fᵀ`` of the kernel matrix of rows.
 
-    Pivots are proposed several at a time by what was left before, and accepted with the probability
-    that what is left now is of it: the same distribution as one at a time.
+    Rows are proposed some at a time, with probability in proportion to what is left of them, three
+    for each pivot. One after the other is taken that leaves least of all rows.
 
     Parameters
     ----------
@@ -85,38 +88,45 @@ def pivots(
     n = X.shape[0]
     left = np.maximum(kernel.diagonal(X).astype(float), 0.0)  # an indefinite kernel may be below
     cut = 1e-14 * left.sum()
-    F = np.zeros((len(left), m))
+    F = np.zeros((n, m))
     chosen: list[int] = []
     while len(chosen) < m and left.sum() > cut:
         i = len(chosen)
-        proposed = rng.choice(len(left), max(m // 10, 8), p=left / left.sum())
+        take = min(max(m // 20, 1), m - i)
+        proposed = np.unique(rng.choice(n, _TRIALS * take, p=left / left.sum()))
         rows = kernel.block(X[proposed], slice(0, n)) - F[proposed, :i] @ F[:, :i].T
-        accepted, inner = _accept(rows[:, proposed], left[proposed], m - i, rng)
-        pivots = proposed[accepted]
-        j = i + len(pivots)
-        F[:, i:j] = solve_triangular(inner, rows[accepted], lower=True).T
+        rest = rows[:, proposed]
+        best = _best(rest, rows @ rows.T, take)
+        j = i + len(best)
+        inner = cholesky(rest[np.ix_(best, best)], lower=True)
+        F[:, i:j] = solve_triangular(inner, rows[best], lower=True).T
         left -= (F[:, i:j] ** 2).sum(axis=1)
         np.maximum(left, 0.0, out=left)
-        left[pivots] = 0.0
-        left[proposed[left[proposed] < 1e-10 * rows[np.arange(len(rows)), proposed]]] = 0.0
-        chosen += pivots.tolist()
+        left[proposed[best]] = 0.0
+        before = np.diag(rest)
+        left[proposed[(left[proposed] < _TINY * before) | (before <= 0)]] = 0.0
+        chosen += proposed[best].tolist()
     return np.array(chosen, dtype=np.intp), F[:, : len(chosen)]
 
 
-def _accept(
-    H: FloatArray, proposed: FloatArray, most: int, rng: np.random.RandomState
-) -> tuple[list[int], FloatArray]:
-    """Which of b proposals are accepted, at least the first, and the Cholesky factor of theirs.
+def _best(rest: FloatArray, products: FloatArray, take: int) -> IntArray:
+    """Positions of up to `take` of b proposals, each the one that takes most off the trace.
 
-    H, (b, b), is what is left of the kernel on them, and `proposed`, (b,), its diagonal.
+    Pivot j takes ``Σᵢ R²ⱼᵢ / Rⱼⱼ`` off the trace of what is left, R. `rest`, (b, b), is R on the
+    proposals, and `products`, (b, b), is R Rᵀ of their rows.
     """
-    accepted: list[int] = []
-    L = np.zeros((len(H), 0))
-    for j, before in enumerate(proposed):
-        now = before - L[j] @ L[j]
-        if len(accepted) == most or (accepted and rng.uniform() * before >= now):
-            continue
-        column = (H[:, j] - L @ L[j]) / np.sqrt(max(now, 1e-300))
-        accepted.append(j)
-        L = np.column_stack([L, column])
-    return accepted, L[accepted]
+    H, G = rest.copy(), products.copy()
+    least = _TINY * np.maximum(np.diag(rest), 0.0)
+    best: list[int] = []
+    while len(best) < take:
+        known = np.diag(H) > least
+        known[best] = False
+        if not known.any():
+            break
+        gain = np.where(known, np.diag(G), -np.inf) / np.where(known, np.diag(H), 1.0)
+        j = int(np.argmax(gain))
+        best.append(j)
+        share = H[:, j] / H[j, j]
+        G = G - np.outer(share, G[j]) - np.outer(G[j], share) + G[j, j] * np.outer(share, share)
+        H = H - np.outer(share, H[j])
+    return np.array(best, dtype=np.intp)
