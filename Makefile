@@ -39,6 +39,7 @@ bench: $(READY)  ## time and memory beside scikit-learn and the paper's formula 
 	$(BIN)/python -m benchmarks.bench_losses
 	$(BIN)/python -m benchmarks.bench_choosing
 	$(BIN)/python -m benchmarks.bench_scale
+	$(BIN)/python -m benchmarks.bench_exact
 
 reproduce: $(READY)  ## the paper's tables and figures (ARGS="--quick", ARGS="fig:tradeoff", ...)
 	$(BIN)/meanparity reproduce --out output/reproduction $(ARGS)

@@ -19,7 +19,8 @@ import numpy as np
 from benchmarks.bench_fit import forget_peak, peak_bytes
 
 COLUMNS, COMPONENTS, GAMMA = 20, 500, 0.05
-SIZES = (100_000, 1_000_000, 10_000_000)
+SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+DOUBLED = tuple(100_000 * 2**k for k in range(7))
 SKLEARN_ROWS = 1_000_000
 TEST_ROWS = 20_000
 
@@ -106,14 +107,21 @@ def main():
         print(json.dumps(measure(contender, int(n), landmarks)))
         return
     results = {}
-    for n in [size for size in SIZES if size <= arguments.rows]:
-        for landmarks in ("uniform", "rpcholesky"):
+    for n in sorted({*SIZES, *DOUBLED}):
+        if n > arguments.rows:
+            break
+        for landmarks in ("uniform", "rpcholesky") if n in SIZES else ("uniform",):
             row = results[f"ours {landmarks} {n}"] = child("ours", n, landmarks)
             print(
                 f"{n:>10,} rows, {landmarks:>10}: {row['seconds']:6.1f} s, peak "
                 f"{row['peak'] / 2**30:.2f} GiB, {row['share']:.0%} of the float32 gemm rate, "
-                f"residual {row['residual']:.0e} sd, test error {row['error']:.5f}"
+                f"residual {row['residual']:.0e} sd, test error {row['error']:.5f}",
+                flush=True,
             )
+    seconds = {n: results[f"ours uniform {n}"]["seconds"] for n in DOUBLED if n <= arguments.rows}
+    for n, now in seconds.items():
+        if n // 2 in seconds:
+            print(f"{n:>10,} rows take {now / seconds[n // 2]:.2f} times as long as half of them")
     n = min(SKLEARN_ROWS, arguments.rows)
     row = results[f"sklearn {n}"] = child("sklearn", n)
     ours = results[f"ours uniform {n}"]

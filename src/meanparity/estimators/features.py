@@ -76,5 +76,6 @@ def from_features(
 def _whitened(X: Features, space: FeatureSpace) -> FloatArray:
     values = np.empty((X.shape[0], space.width))
     for part in row_blocks(X.shape[0], max(_BLOCK // space.width, 256)):
-        values[part] = space.whitened(space.raw(X[part]), float)
+        values[part] = space.raw(X[part])
+        space.whiten(values[part])
     return values

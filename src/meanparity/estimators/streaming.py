@@ -41,14 +41,13 @@ from meanparity.estimators.training import (
 )
 from meanparity.estimators.warn import warn_of_gaps, warn_of_reading
 from meanparity.exceptions import warn
-from meanparity.linalg import ordered_map, row_blocks
+from meanparity.linalg import ordered_map
 from meanparity.path import Basis, CurveSums, check_unfairness
 from meanparity.solvers import Summed, Task, solve_sums
+from meanparity.solvers.blocks import Block, blocks
 from meanparity.solvers.features import FeatureSpace
-from meanparity.solvers.statistics import Block, CellSums, LossSums, Statistics
+from meanparity.solvers.statistics import CellSums, LossSums, Statistics
 from meanparity.sources import Pool, check_weights, is_dask
-
-_BLOCK = 2**20  # features held at a time by each core (8 MiB)
 
 
 class StreamingRegressor(ParityRegressor):
@@ -298,11 +297,9 @@ class StreamingRegressor(ParityRegressor):
             X, Y = training.X[block], training.Y[block] - y_origin
             u, w = (None if part is None else part[block] for part in (in_loss, in_cells))
             w = u if in_loss is in_cells else w
-            some = Block(space.raw(X), Y, values, rows.codes[block], w)
-            return some.sums(space, u, X.dtype)
+            return Block(space, X, Y, values, rows.codes[block], w).sums(u)
 
-        blocks = row_blocks(n, max(_BLOCK // space.width, 256))
-        parts = ordered_map(sums, blocks)
+        parts = ordered_map(sums, blocks(n, space))
         loss, cells = next(parts)
         for more_loss, more_cells in parts:
             loss, cells = loss + more_loss, cells + more_cells
@@ -334,11 +331,10 @@ class StreamingRegressor(ParityRegressor):
             raise ValueError(f"In the pool: {error}") from error
         values = [rows.values(cell) for cell in range(len(rows.cells))]
         space, total = statistics.space, None
-        for block in row_blocks(p, max(_BLOCK // space.width, 256)):
-            psi = space.raw(X[block])
-            w = None if weights is None else weights[block]
-            none = np.zeros((len(psi), 0))
-            part = Block(psi, none, values, rows.codes[block], w).cells()
+        for block in blocks(p, space):
+            w, codes = None if weights is None else weights[block], rows.codes[block]
+            none = np.zeros((len(codes), 0))
+            part = Block(space, X[block], none, values, codes, w).cells()
             total = part if total is None else total + part
         assert total is not None
         return total

@@ -30,8 +30,12 @@ class FeatureSpace(Protocol):
         """ψ of rows, in double precision: (n, p)."""
         ...
 
-    def whitened(self, psi: FloatArray, dtype: DTypeLike) -> NDArray[Any]:
-        """φ of rows with features ψ, (n, p), as precise as the rows were: (n, r)."""
+    def precision(self, dtype: DTypeLike) -> DTypeLike:
+        """How precise φ is for rows of a precision."""
+        ...
+
+    def whiten(self, phi: NDArray[Any]) -> None:
+        """Make φ, (n, r), out of ψ, (n, p), where it stands."""
         ...
 
     def spread(self, theta: FloatArray) -> FloatArray:
@@ -83,9 +87,12 @@ class LinearSpace:
         dense = X.toarray() if sparse.issparse(X) else X
         return np.asarray(dense - self.middle, dtype=float)
 
-    def whitened(self, psi: FloatArray, dtype: DTypeLike) -> NDArray[Any]:
-        """The same, in double precision: columns may lie far from zero."""
-        return psi
+    def precision(self, dtype: DTypeLike) -> DTypeLike:
+        """Double: columns may lie far from zero."""
+        return float
+
+    def whiten(self, phi: NDArray[Any]) -> None:
+        """They are the same."""
 
     def spread(self, theta: FloatArray) -> FloatArray:
         """The same."""
@@ -180,11 +187,13 @@ class KernelSpace:
         """``κ(x, z)`` for all landmarks z."""
         return self.kernel.block(X.astype(float, copy=False))
 
-    def whitened(self, psi: FloatArray, dtype: DTypeLike) -> NDArray[Any]:
+    def precision(self, dtype: DTypeLike) -> DTypeLike:
+        """That of the rows."""
+        return dtype
+
+    def whiten(self, phi: NDArray[Any]) -> None:
         """``ψ W``."""
-        phi = psi.astype(dtype)
-        multiply_upper(phi, self.whitening.astype(dtype, copy=False))
-        return phi
+        multiply_upper(phi, self.whitening.astype(phi.dtype, copy=False))
 
     def spread(self, theta: FloatArray) -> FloatArray:
         """``W θ``."""
@@ -256,9 +265,12 @@ class FourierSpace:
         values *= np.sqrt(2 / self.width)
         return values
 
-    def whitened(self, psi: FloatArray, dtype: DTypeLike) -> NDArray[Any]:
-        """The same."""
-        return psi.astype(dtype, copy=False)
+    def precision(self, dtype: DTypeLike) -> DTypeLike:
+        """That of the rows."""
+        return dtype
+
+    def whiten(self, phi: NDArray[Any]) -> None:
+        """They are the same."""
 
     def spread(self, theta: FloatArray) -> FloatArray:
         """The same."""

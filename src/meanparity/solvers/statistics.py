@@ -10,17 +10,15 @@ up; the sizes of groups are divided out at the end.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from meanparity._typing import FloatArray, IntArray
 from meanparity.files import pack, unpack, write_atomically
-from meanparity.groups import group_sums
 from meanparity.rows import Reading, Rows
 from meanparity.solvers.features import FeatureSpace, LinearSpace
 from meanparity.solvers.statistics_file import (
@@ -32,8 +30,6 @@ from meanparity.solvers.statistics_file import (
     store_space,
 )
 from meanparity.sources import Table
-
-_FEW = 32
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,78 +167,6 @@ class LossSums:
             targets=t - n * targets,
             squares=self.squares - 2 * t * targets + n * targets**2,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Some rows, in memory with all their features.
-
-    Parameters
-    ----------
-    psi : (b, p) array
-        Features ψ.
-    Y : (b, m) array
-        Targets less their origin; m is 0 where they are not known.
-    values : sequence of tuples
-        Sensitive and control values of all cells that there are.
-    codes : (b,) array of int
-        The cell of each row.
-    in_cells : (b,) array or None
-        w, all ones if None.
-    """
-
-    psi: FloatArray
-    Y: FloatArray
-    values: Sequence[tuple[Hashable, ...]]
-    codes: IntArray
-    in_cells: FloatArray | None
-
-    def cells(self) -> CellSums:
-        """Sums in the cells that occur."""
-        there, codes = np.unique(self.codes, return_inverse=True)
-        k, (b, m) = len(there), self.Y.shape
-        w = np.ones(b) if self.in_cells is None else self.in_cells
-        weighted = w[:, None] * self.Y
-        columns = np.column_stack([w, weighted, weighted * self.Y])
-        mass, targets, squares = np.split(group_sums(codes, columns, k), [1, 1 + m], axis=1)
-        if k <= _FEW:  # a product with indicators is faster than sums one by one
-            indicator = np.zeros((k, b))
-            indicator[codes, np.arange(b)] = w
-            features = indicator @ self.psi
-        else:
-            features = group_sums(codes, w[:, None] * self.psi, k)
-        some = tuple(self.values[cell] for cell in there)
-        counts = np.bincount(codes, minlength=k)
-        return CellSums(some, counts, mass[:, 0], features, targets, squares)
-
-    def sums(
-        self, space: FeatureSpace, in_loss: FloatArray | None, dtype: DTypeLike
-    ) -> tuple[LossSums, CellSums]:
-        """Sums over all rows, with the precision of the rows in the largest one, and in cells."""
-        cells, u = self.cells(), in_loss
-        phi, weighted = space.whitened(self.psi, dtype), self.Y
-        root = np.ones(len(phi), phi.dtype)
-        if u is not None:
-            root = np.sqrt(u).astype(phi.dtype)
-            phi = root[:, None] * phi
-            weighted = u[:, None] * self.Y
-        if u is self.in_cells:
-            mass, features = float(cells.mass.sum()), cells.features.sum(axis=0)
-        elif u is None:
-            mass, features = float(len(phi)), self.psi.sum(axis=0)
-        else:
-            mass, features = float(u.sum()), u @ self.psi
-        loss = LossSums(
-            len(phi),
-            mass,
-            features,
-            (root @ phi).astype(float),
-            (phi.T @ phi).astype(float),
-            self.psi.T @ weighted,
-            weighted.sum(axis=0),
-            (weighted * self.Y).sum(axis=0),
-        )
-        return loss, cells
 
 
 @dataclass(frozen=True, eq=False, repr=False)
