@@ -149,11 +149,18 @@ def test_wrong_files_speak(people, tmp_path):
     with pytest.raises(ValueError, match="The files have no rows"):
         fit(tmp_path / "none.csv")
     people.loc[5, "x"] = np.nan
-    with pytest.raises(ValueError, match="contains NaN"):
+    with pytest.raises(ValueError, match=r"'x' of the file has empty cells \(1 of 1,000 rows"):
         fit(write(people[["x", "sex", "salary"]], tmp_path, "parquet"))
     people["job"] = "clerk"
     with pytest.raises(ValueError, match="X holds text"):
         fit(write(people[["job", "sex", "salary"]], tmp_path, "parquet"))
+
+
+def test_only_fit_reads_files(people, tmp_path):
+    path = write(people, tmp_path, "parquet")
+    model = ParityRidge().fit(path, "salary", sensitive_features="sex")
+    with pytest.raises(TypeError, match=r"X is '.*people.parquet', but files are read by fit"):
+        model.predict(path)
 
 
 def test_folders_of_unlike_files_speak(people, tmp_path):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,18 @@ class DataUnavailableError(OSError):
 
 class NotPositiveDefiniteError(np.linalg.LinAlgError):
     """A matrix that should be positive definite is not, or not in floating point."""
+
+
+def did_you_mean(name: object, names: Iterable[object], cutoff: float = 0.6) -> str:
+    """A hint at the name nearest to one that is unknown, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("slary", ["salary", "grade"])
+    " Did you mean 'salary'?"
+    """
+    near = difflib.get_close_matches(str(name), [str(known) for known in names], 1, cutoff)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def warn(message: str) -> None:

@@ -92,7 +92,7 @@ def test_a_wrong_name_is_one_line_that_helps(tmp_path):
     assert (status, output) == (1, "")
     assert errors.count("\n") == 1
     assert (
-        "'tab:linaer' is not an experiment. Did you mean tab:linear? There are: fig:lin" in errors
+        "'tab:linaer' is not an experiment. Did you mean 'tab:linear'? There are: fig:lin" in errors
     )
     assert not (tmp_path / "x").exists()
 

@@ -13,6 +13,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
 from distributed import Client, LocalCluster
@@ -215,6 +216,46 @@ def test_wrong_collections_speak():
         ParityRidge().fit(array, da.zeros(10), sensitive_features=da.zeros(900))
     with pytest.raises(ValueError, match="who is in which group"):
         ParityRidge().fit(X, collection["salary"])
+    with pytest.raises(ValueError, match=r"but X has the columns .* Did you mean 'salary'\?"):
+        ParityRidge().fit(collection, "slary", sensitive_features="sex")
+    shifted = dd.concat([collection.partitions[0], dd.from_pandas(frame[310:], npartitions=2)])
+    with pytest.raises(ValueError, match=r"Partition 1 of 3 failed.*X has 300 rows, but y has 295"):
+        ParityRidge().fit(X, shifted["salary"], sensitive_features=collection["sex"])
+    model = ParityRidge().fit(frame[FEATURES], frame["salary"], sensitive_features=frame["sex"])
+    with pytest.raises(ValueError, match=r"X has 1 dimension\. Pass rows and columns"):
+        model.predict(da.zeros(10))
     empty = dd.from_pandas(frame[:0], npartitions=1)
     with pytest.raises(ValueError, match="X has no rows"):
         ParityRidge().fit(empty, "salary", sensitive_features="sex")
+
+
+def test_columns_by_name_in_lists_and_in_the_pool():
+    frame, scored = people(), people(300, seed=1)
+    collection, later = (dd.from_pandas(part, npartitions=3) for part in (frame, scored))
+    columns = [*FEATURES, "sex", "salary"]
+    model = ParityRidge(parity_on="pool").fit(
+        collection[columns],
+        ["salary"],
+        sensitive_features=["sex"],
+        pool=(later[[*FEATURES, "sex"]], "sex"),
+    )
+    whole = ParityRidge(parity_on="pool").fit(
+        frame[FEATURES],
+        frame["salary"],
+        sensitive_features=frame["sex"],
+        pool=(scored[FEATURES], scored["sex"]),
+    )
+    assert model.coef_.shape == (5,)
+    assert model.coef_ == pytest.approx(whole.coef_, abs=1e-9)
+
+
+def test_sparse_blocks():
+    frame = people()
+    X = sparse.csr_matrix(np.maximum(frame[FEATURES].to_numpy(), 0))
+    blocks = da.concatenate(
+        [da.from_delayed(dask.delayed(X[i : i + 300]), (300, 5), float) for i in (0, 300, 600)]
+    )
+    y, s = (da.from_array(frame[name].to_numpy(), chunks=300) for name in ("salary", "grade"))
+    model = ParityRidge().fit(blocks, y, sensitive_features=s)
+    whole = ParityRidge().fit(X, frame["salary"], sensitive_features=frame["grade"])
+    assert model.coef_ == pytest.approx(whole.coef_, abs=1e-9)

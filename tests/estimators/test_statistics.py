@@ -39,6 +39,7 @@ def test_any_tree_of_sums_is_one_pass(seed, kernel):
         second, first = tree.pop(j), tree.pop(i)
         tree.append(first + second)
     whole = clone(model).fit(X, y, sensitive_features=s)
+    assert sum(tree).loss.n_rows == len(X)
     merged = clone(model).fit_statistics(tree[0])
     assert merged.predict(X) == pytest.approx(whole.predict(X), abs=1e-9)
     # what was added can be taken back

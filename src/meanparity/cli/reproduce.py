@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
+from meanparity.exceptions import did_you_mean
 from meanparity.experiments import CATALOGUE, Experiment, Plan
 from meanparity.experiments.declaration import TRIALS, Task
 
@@ -90,10 +90,9 @@ def choose(names: Sequence[str]) -> list[Experiment]:
     """
     for name in names:
         if name not in CATALOGUE:
-            near = difflib.get_close_matches(name, CATALOGUE, 1, 0.4)
-            hint = f"Did you mean {near[0]}? " if near else ""
+            hint = did_you_mean(name, CATALOGUE, 0.4)
             raise ValueError(
-                f"{name!r} is not an experiment. {hint}There are: {', '.join(CATALOGUE)}."
+                f"{name!r} is not an experiment.{hint} There are: {', '.join(CATALOGUE)}."
             )
     return [experiment for name, experiment in CATALOGUE.items() if not names or name in names]
 

@@ -7,12 +7,14 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
 
 from meanparity._typing import FloatArray
 from meanparity.estimators.problem import check_parameters
+from meanparity.exceptions import did_you_mean
 from meanparity.linalg import ordered_map
 from meanparity.solvers.statistics import CellSums, Statistics
 from meanparity.sources import Columns, Files, Partitions, Pool, shown
@@ -63,6 +65,14 @@ def _columns(table: Any, names: Columns) -> tuple[Any, FloatArray, People]:
         except (TypeError, ValueError) as error:
             raise ValueError(f"Column {name!r} of the file has to hold numbers: {error}") from error
 
+    whole = [*names.features, *names.target, *([] if names.weight is None else [names.weight])]
+    for name in whole:
+        if table[name].null_count:
+            raise ValueError(
+                f"Column {name!r} of the file has empty cells ({table[name].null_count:,} of "
+                f"{table.num_rows:,} rows looked at). Fill them, or leave the rows or the column "
+                "out."
+            )
     y = [numbers(name) for name in names.target]
     people = {
         "sensitive_features": table.select(list(names.sensitive)) if names.sensitive else None,
@@ -91,13 +101,10 @@ def fit_partitions(model: StreamingRegressor, X: Any, y: Any, *, pool: Any, **pe
 
 def pool_of_partitions(model: StreamingRegressor, statistics: Statistics, pool: Pool) -> CellSums:
     """Sums over a pool that is a Dask collection."""
-    people = Partitions.of(
-        pool.X,
-        sensitive_features=pool.sensitive_features,
-        control_features=pool.control_features,
-        sample_weight=pool.sample_weight,
-    )
-    found: CellSums | None = people.total(partial(_pool_sums, clone(model), statistics))
+    names = ("sensitive_features", "control_features", "sample_weight")
+    X, _, people = _by_name(pool.X, None, {name: getattr(pool, name) for name in names})
+    rows = Partitions.of(X, **people)
+    found: CellSums | None = rows.total(partial(_pool_sums, clone(model), statistics))
     if found is None:
         raise ValueError("In the pool: there are no rows.")
     return found
@@ -111,6 +118,8 @@ def predict_partitions(model: Any, X: Any) -> Any:
         if not model.tradeoff_.single_output:
             meta = dict.fromkeys(range(fair.coef.shape[1]), float)
         return X.map_partitions(_predict_frame, model, meta=meta)
+    if X.ndim != 2:
+        raise ValueError(f"X has {X.ndim} dimension. Pass rows and columns.")
     width = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
     single = model.tradeoff_.single_output
     outputs = model.tradeoff_.solution.fair.coef.shape[1]
@@ -140,11 +149,14 @@ def _by_name(X: Any, y: Any, people: People) -> tuple[Any, Any, People]:
     for role, value in asked.items():
         for name in [value] if isinstance(value, str) else value:
             if name not in X.columns:
+                hint = did_you_mean(name, X.columns)
                 raise ValueError(
                     f"{role} names the column {name!r}, but X has the columns {list(X.columns)}."
+                    + hint
                 )
             taken.append(name)
-        names[role] = X[value]
+        alone = role == "y" and not isinstance(value, str) and len(value) == 1
+        names[role] = X[value[0]] if alone else X[value]  # one target, as of files
     rest = [name for name in X.columns if name not in taken]
     return X[rest], names.pop("y"), names
 
@@ -162,19 +174,21 @@ def _joined(parts: list[Any]) -> Any:
         import pandas as pd
 
         return pd.concat(parts)
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
     return np.concatenate(parts)
 
 
 def _sums(model: Any, start: Statistics, X: Any, y: Any, **people: Any) -> Statistics | None:
     given = {"sensitive_features": None, "control_features": None, "sample_weight": None, **people}
-    if not len(X):
+    if not X.shape[0]:
         return None
     found: Statistics = model.more(start, X, y, **given)
     return found
 
 
 def _pool_sums(model: Any, statistics: Statistics, X: Any, **people: Any) -> CellSums | None:
-    if not len(X):
+    if not X.shape[0]:
         return None
     model.restore_columns(statistics)
     found: CellSums = model.pool_cells(statistics, Pool(X, **people))

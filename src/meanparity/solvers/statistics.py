@@ -208,6 +208,10 @@ class Statistics:
         other = self._like(other)
         return replace(self, loss=self.loss + other.loss, cells=self.cells + other.cells)
 
+    def __radd__(self, other: Any) -> Statistics:
+        """So that `sum` works, which starts with 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def __sub__(self, other: Statistics) -> Statistics:
         other = self._like(other)
         if other.loss.n_rows >= self.loss.n_rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from meanparity.exceptions import did_you_mean
 
 BATCH_ROWS = 65_536
 _FORMATS = {
@@ -137,11 +138,10 @@ class Files:
         for role, names in wanted.items():
             for name in names:
                 if not isinstance(name, str) or name not in self.names:
-                    near = difflib.get_close_matches(str(name), self.names, n=1)
-                    hint = f" Did you mean {near[0]!r}?" if near else ""
                     raise ValueError(
                         f"{role} names the column {name!r}, but the file has the columns "
-                        f"{self.names}.{hint} Of a file, columns are passed by name."
+                        f"{self.names}.{did_you_mean(name, self.names)} Of a file, columns are "
+                        "passed by name."
                     )
         roles = [name for names in list(wanted.values())[:4] for name in names]
         twice = [name for name in roles if roles.count(name) > 1]

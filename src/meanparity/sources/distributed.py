@@ -55,11 +55,12 @@ class Partitions:
         return cls([{name: parts[i] for name, parts in columns.items()} for i in range(count)])
 
     def lengths(self) -> NDArray[np.intp]:
-        """Number of rows of each partition."""
+        """Number of rows of each partition, the same in all collections."""
         import dask
 
-        tasks = [dask.delayed(len)(part["X"]) for part in self.parts]
-        return np.array(self._compute(tasks, lambda part: dask.delayed(len)(part["X"])), np.intp)
+        counted = dask.delayed(_lengths)
+        found = self._compute([counted(**p) for p in self.parts], lambda p: counted(**p))
+        return np.array(found, np.intp)
 
     def sample(self, rows: NDArray[np.intp]) -> list[dict[str, Any]]:
         """Some rows, by sorted positions, as parts in memory."""
@@ -121,6 +122,17 @@ def _delayed(collection: Any, cuts: Any) -> list[Any]:
             )
         collection = collection.rechunk({0: cuts})
     return list(collection.to_delayed().ravel())
+
+
+def _lengths(X: Any, **others: Any) -> int:
+    rows = X.shape[0]
+    for name, part in others.items():
+        if len(part) != rows:
+            raise ValueError(
+                f"X has {rows} rows, but {name} has {len(part)}. Pass collections that are cut at "
+                "the same rows."
+            )
+    return int(rows)
 
 
 def _take(part: Any, rows: NDArray[np.intp]) -> Any:

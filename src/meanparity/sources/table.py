@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -115,6 +116,11 @@ class Table:
         self, X: Any, *, estimator: str = "meanparity", min_rows: int = 1, precise: bool = True
     ) -> Features:
         """The features of X: dense or CSR, finite, (n, d); of double precision if precise."""
+        if isinstance(X, str | os.PathLike):
+            raise TypeError(
+                f"X is {str(X)!r}, but files are read by fit of ParityRidge and ParityKernelRidge "
+                "alone. Pass the rows, for instance of pandas.read_csv."
+            )
         X = self.select(X)
         try:
             X = check_array(
