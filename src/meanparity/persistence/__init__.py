@@ -1,0 +1,7 @@
+"""Models on disk: without pickle, as plain arrays, and as ONNX."""
+
+from meanparity.persistence.arrays import export_arrays
+from meanparity.persistence.model_files import Saved, load, read, save
+from meanparity.persistence.onnx_files import export_onnx
+
+__all__ = ["Saved", "export_arrays", "export_onnx", "load", "read", "save"]

@@ -1,0 +1,156 @@
+"""A fitted model as numbers: which kernel, at which points, with which coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from meanparity._typing import FloatArray
+from meanparity.estimators import (
+    ParityKernelRidge,
+    ParityKernelRidgeCV,
+    ParityRidge,
+    ParityRidgeCV,
+)
+from meanparity.estimators.ridge import LinearFunctions
+from meanparity.kernels import Kernel, ShiftedKernel
+from meanparity.solvers.features import KernelSpace
+
+_KERNELS = {"linear": "linear", "rbf": "rbf", "poly": "polynomial", "polynomial": "polynomial"}
+
+
+@dataclass(frozen=True, eq=False)
+class PlainModel:
+    """``κ(z, points) @ coef + intercept`` for ``z = (x − shift) / scale``, missing x filled.
+
+    Parameters
+    ----------
+    kernel : {"linear", "rbf", "polynomial"}
+        ``zᵀp``, ``exp(−γ‖z − p‖²)`` or ``(γ zᵀp + coef0)^degree``.
+    gamma, coef0, degree : float
+        Its parameters.
+    points : (p, d) array
+        Where it is bound; the unit vectors for linear.
+    fair, free : (p, m) arrays
+        Coefficients under parity and without.
+    fair_intercept, free_intercept : (m,) arrays
+        Constants.
+    fill, shift, scale : (d,) arrays
+        Of the columns.
+    columns : tuple of str
+        Their names.
+    single_output : bool
+        Whether predictions are (n,).
+    unfairness : float
+        The dial's position.
+    """
+
+    kernel: str
+    gamma: float
+    coef0: float
+    degree: float
+    points: FloatArray
+    fair: FloatArray
+    free: FloatArray
+    fair_intercept: FloatArray
+    free_intercept: FloatArray
+    fill: FloatArray
+    shift: FloatArray
+    scale: FloatArray
+    columns: tuple[str, ...]
+    single_output: bool
+    unfairness: float
+
+    @classmethod
+    def of(cls, model: Any) -> PlainModel:
+        """From a fitted estimator, or the end of a pipeline: imputer, scaler and estimator."""
+        steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+        estimator: Any = steps[-1]
+        if not isinstance(
+            estimator, ParityRidge | ParityRidgeCV | ParityKernelRidge | ParityKernelRidgeCV
+        ):
+            raise TypeError(
+                f"{type(estimator).__name__} has no export. Pass ParityRidge, ParityKernelRidge, "
+                "or one of their CV estimators, fitted."
+            )
+        check_is_fitted(estimator)
+        basis: Any = estimator.tradeoff_.basis
+        kernel, points = _kernel_at(estimator)
+        fair, free = estimator.tradeoff_.solution.fair, estimator.tradeoff_.solution.free
+        ends = [(end.coef, end.intercept) for end in (fair, free)]
+        if kernel.kernel == "linear":
+            ends = [_linear(basis.functions, points, *end) for end in ends]
+            points = np.eye(len(ends[0][0]))
+        d = points.shape[1]
+        fill, shift, scale = _before(steps[:-1], d)
+        names = basis.table.feature_names
+        return cls(
+            _KERNELS[str(kernel.kernel)],
+            1 / d if kernel.gamma is None else float(kernel.gamma),
+            float(kernel.coef0),
+            float(kernel.degree),
+            points,
+            ends[0][0],
+            ends[1][0],
+            ends[0][1],
+            ends[1][1],
+            fill,
+            shift,
+            scale,
+            tuple(names or (f"x{j}" for j in range(d))),
+            estimator.tradeoff_.single_output,
+            float(estimator.unfairness_),
+        )
+
+
+def _kernel_at(estimator: Any) -> tuple[Kernel, FloatArray]:
+    """The kernel and its points, (p, d); any points for linear functions of columns."""
+    functions = estimator.tradeoff_.basis.functions
+    if isinstance(functions, LinearFunctions):
+        return Kernel("linear"), np.zeros((0, len(functions.origin)))
+    estimator = getattr(estimator, "best_estimator_", estimator)
+    if isinstance(functions, KernelSpace):
+        kernel, points = functions.spec, functions.landmarks
+    else:
+        kernel, points = estimator._kernel(), getattr(estimator, "X_fit_", None)
+    known = isinstance(kernel, Kernel) and kernel.columns is None and kernel.kernel in _KERNELS
+    if not isinstance(kernel, Kernel) or not known or points is None:
+        raise ValueError(
+            f"kernel={estimator.kernel!r} has no export. Those with one are linear, rbf and poly, "
+            "on all columns."
+        )
+    return kernel, np.asarray(points.toarray() if sparse.issparse(points) else points, dtype=float)
+
+
+def _linear(
+    functions: Any, points: FloatArray, coef: FloatArray, intercept: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Coefficients of the columns, (d, m), and the constant."""
+    if isinstance(functions, LinearFunctions):
+        return coef, intercept - functions.origin @ coef
+    if isinstance(functions, ShiftedKernel):
+        columns = (points - functions.origin).T @ coef
+        return columns, intercept - functions.origin @ columns
+    return points.T @ coef, intercept
+
+
+def _before(steps: list[Any], d: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What to fill in, take off and divide by; other steps have to run before the export."""
+    fill, shift, scale = np.full(d, np.nan), np.zeros(d), np.ones(d)
+    for step in reversed(steps):
+        if isinstance(step, StandardScaler) and not np.any(np.isfinite(fill)):
+            mean = step.mean_ if step.with_mean else np.zeros(d)
+            factor = step.scale_ if step.scale_ is not None else np.ones(d)
+            shift, scale = mean + factor * shift, factor * scale
+        elif isinstance(step, SimpleImputer) and len(step.statistics_) == d:
+            fill = np.asarray(step.statistics_, dtype=float)
+        else:
+            break
+    return fill, shift, scale
