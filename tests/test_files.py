@@ -156,6 +156,24 @@ def test_wrong_files_speak(people, tmp_path):
         fit(write(people[["job", "sex", "salary"]], tmp_path, "parquet"))
 
 
+def test_columns_may_turn_out_to_have_fractions(tmp_path):
+    n = 120_000  # more than the first block that PyArrow looks at
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"u": rng.standard_normal(n), "k": np.arange(n) % 7})
+    frame["sex"], frame["salary"] = rng.choice(["a", "b"], n), frame["u"] + frame["k"]
+    late = frame.assign(k=frame["k"].astype(object))
+    late.loc[n - 1, "k"] = 0.5
+    late.to_csv(tmp_path / "late.csv", index=False)
+    model = ParityRidge().fit(tmp_path / "late.csv", "salary", sensitive_features="sex")
+    numbers = late[["u", "k"]].astype(float)
+    whole = ParityRidge().fit(numbers, late["salary"], sensitive_features=late["sex"])
+    assert model.coef_ == pytest.approx(whole.coef_, abs=1e-9)
+    late.loc[n - 1, "k"] = "seven"
+    late.to_csv(tmp_path / "late.csv", index=False)
+    with pytest.raises(ValueError, match=r"cannot be read to their end: .*seven"):
+        ParityRidge().fit(tmp_path / "late.csv", "salary", sensitive_features="sex")
+
+
 def test_only_fit_reads_files(people, tmp_path):
     path = write(people, tmp_path, "parquet")
     model = ParityRidge().fit(path, "salary", sensitive_features="sex")
@@ -170,6 +188,9 @@ def test_folders_of_unlike_files_speak(people, tmp_path):
     folder = tmp_path / "parts"
     folder.mkdir()
     (folder / "README.md").write_text("not a table")
+    (folder / ".checkpoints").mkdir()
+    (folder / ".checkpoints" / "people.parquet").write_text("hidden")
+    (folder / "_people.csv").write_text("hidden")
     some = people[["x", "ä", "sex", "salary"]]
     write(some, folder, "parquet").rename(folder / "A.PARQUET")
     assert fit(folder).statistics_.loss.n_rows == 1000

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from distributed import Client, LocalCluster
-from meanparity import ParityKernelRidge, ParityRidge, Pool
+from meanparity import ParityKernelRegressor, ParityKernelRidge, ParityRidge, ParityRidgeCV, Pool
 
 NYSTROM = ParityKernelRidge(
     kernel="rbf", gamma=0.2, solver="nystrom", n_components=50, fit_intercept=True
@@ -259,3 +259,39 @@ def test_sparse_blocks():
     model = ParityRidge().fit(blocks, y, sensitive_features=s)
     whole = ParityRidge().fit(X, frame["salary"], sensitive_features=frame["grade"])
     assert model.coef_ == pytest.approx(whole.coef_, abs=1e-9)
+
+
+def test_empty_chunks_are_predicted():
+    frame = people()
+    X = frame[FEATURES].to_numpy()
+    model = ParityRidge().fit(X, frame["salary"], sensitive_features=frame["sex"])
+    array = da.from_array(X, chunks=(300, 5))
+    some = array[da.from_array(np.arange(900) >= 400, chunks=300)]
+    assert model.predict(some).compute() == pytest.approx(model.predict(X[400:]))
+    two = ParityRidge().fit(X, frame[["salary", "hours"]], sensitive_features=frame["sex"])
+    assert two.predict(some).compute() == pytest.approx(two.predict(X[400:]))
+
+
+def test_partitions_that_cannot_be_read_are_named():
+    frame = people()
+    broken = frame.assign(salary=frame["salary"].where(frame.index != 700))
+    with pytest.raises(ValueError, match=r"Partition 2 has empty cells: .*contains NaN"):
+        ParityRidge().fit(dd.from_pandas(broken, npartitions=3), "salary", sensitive_features="sex")
+    parts = [dask.delayed(frame[FEATURES][i : i + 300]) for i in (0, 300)]
+    parts.append(dask.delayed(frame[FEATURES][600:].rename(columns={"v": "V"})))
+    X = dd.from_delayed(parts, meta=frame[FEATURES][:0], verify_meta=False)
+    others = dd.from_pandas(frame, npartitions=3)
+    with pytest.raises(ValueError, match=r"\['V', .* in partition 2, but .*'v', .* in partition 0"):
+        ParityRidge().fit(X, others["salary"], sensitive_features=others["sex"])
+
+
+def test_estimators_that_need_all_rows_refuse_collections():
+    frame = people()
+    collection = dd.from_pandas(frame, npartitions=3)
+    people_, pay = collection["sex"], collection["salary"]
+    for model in (ParityRidgeCV(), ParityKernelRegressor(kernel="rbf")):
+        with pytest.raises(TypeError, match="X is a Dask collection"):
+            model.fit(collection[FEATURES], pay, sensitive_features=people_)
+    for method in ("partial_fit", "statistics"):
+        with pytest.raises(TypeError, match="X is a Dask collection"):
+            getattr(ParityRidge(), method)(collection[FEATURES], pay, sensitive_features=people_)

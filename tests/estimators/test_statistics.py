@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import pickle
 import warnings
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -20,7 +21,9 @@ from meanparity import (
     Statistics,
 )
 from meanparity.files import pack, unpack
+from meanparity.kernels import Kernel
 from meanparity.metrics import max_mean_gap
+from meanparity.solvers.features import KernelSpace
 from tests.estimators.streams import NYSTROM, table
 
 
@@ -227,3 +230,81 @@ def test_wrong_batches_speak():
     with pytest.raises(ValueError, match=r"name the numbers among them with continuous"):
         total + ages
     assert repr(total) == "Statistics(120 rows in 3 cells; 4 columns)"
+
+
+def test_the_last_digits_of_another_machine_do_not_matter():
+    rng = np.random.default_rng(0)
+    X, s = rng.standard_normal((400, 3)), rng.choice(["a", "b"], 400)
+    y = X[:, 0] + (s == "a")
+    model = ParityKernelRidge(
+        kernel="rbf", gamma=0.5, solver="nystrom", landmarks=X[:60], fit_intercept=True
+    )
+    whole = clone(model).fit(X, y, sensitive_features=s)
+    mine, theirs = (
+        model.statistics(X[part], y[part], sensitive_features=s[part])
+        for part in (slice(0, 250), slice(250, 400))
+    )
+    # as if their landmarks had come in another order, with a W of other rounding
+    order = rng.permutation(theirs.space.width)
+    K = (
+        Kernel("rbf", gamma=0.5)
+        .bind(theirs.space.landmarks[order])
+        .block(theirs.space.landmarks[order])
+    )
+    W = np.linalg.inv(np.linalg.cholesky(K)).T
+    space = KernelSpace.at(
+        theirs.space.spec, None, theirs.space.landmarks[order], np.ascontiguousarray(W), False
+    )
+    turn = np.linalg.solve(theirs.space.whitening, np.eye(len(W)))  # φ to ψ
+    psi = turn.T @ theirs.loss.gram @ turn
+    loss = replace(
+        theirs.loss,
+        features=theirs.loss.features[order],
+        cross=theirs.loss.cross[order],
+        gram=W.T @ psi[np.ix_(order, order)] @ W,
+        whitened=W.T @ theirs.loss.features[order],
+    )
+    cells = replace(theirs.cells, features=theirs.cells.features[:, order])
+    elsewhere = replace(theirs, space=space, loss=loss, cells=cells)
+    together = clone(model).fit_statistics(mine + elsewhere)
+    assert together.predict(X) == pytest.approx(whole.predict(X), abs=1e-7)
+    assert together.parity_residual_ < 1e-10
+
+
+def test_settings_of_statistics_have_to_be_the_same():
+    rng = np.random.default_rng(0)
+    X, s, w = rng.standard_normal((90, 3)), rng.choice(["a", "b"], 90), rng.uniform(0.5, 2, 90)
+    y = X[:, 0] + (s == "a")
+    given = {"sensitive_features": s, "sample_weight": w}
+    both = ParityRidge().statistics(X, y, **given)
+    with pytest.raises(ValueError, match="taken with weight_scope='both', and this"):
+        ParityRidge(weight_scope="loss").fit_statistics(both)
+    with pytest.raises(ValueError, match="Weights count in 'both' here and in 'loss' there"):
+        both + ParityRidge(weight_scope="loss").statistics(X, y, **given)
+    plain = ParityRidge(weight_scope="loss").statistics(X, y, sensitive_features=s)
+    assert (plain + both).weight_scope == (both + plain).weight_scope == "both"
+    fourier = ParityKernelRidge(kernel="rbf", solver="nystrom", landmarks="fourier", gamma=0.1)
+    found = fourier.statistics(X, y, sensitive_features=s)
+    for change in ({"gamma": 5.0}, {"n_components": 7}, {"landmarks": X[:9]}):
+        with pytest.raises(ValueError, match="not of the features of this ParityKernelRidge"):
+            clone(fourier).set_params(**change).fit_statistics(found)
+    points = ParityKernelRidge(kernel="rbf", solver="nystrom", landmarks=X[:40])
+    found = points.statistics(X, y, sensitive_features=s)
+    with pytest.raises(ValueError, match="not of the features of this ParityKernelRidge"):
+        clone(points).set_params(landmarks=X[50:60]).fit_statistics(found)
+
+
+def test_double_landmarks_keep_double_precision():
+    rng = np.random.default_rng(0)
+    X, s = rng.standard_normal((600, 4)).astype(np.float32), rng.choice(["a", "b"], 600)
+    y = np.sin(X[:, 0]) + (s == "a")
+    model = ParityKernelRidge(
+        kernel="rbf", gamma=1e-3, solver="nystrom", n_components=100, fit_intercept=True
+    )
+    first, rest = slice(0, 300), slice(300, 600)
+    double = X.astype(float)
+    mixed = clone(model).partial_fit(double[first], y[first], sensitive_features=s[first])
+    mixed.partial_fit(X[rest], y[rest], sensitive_features=s[rest])
+    whole = clone(model).partial_fit(double[first], y[first], sensitive_features=s[first])
+    whole.partial_fit(double[rest], y[rest], sensitive_features=s[rest])
+    assert mixed.predict(double) == pytest.approx(whole.predict(double), abs=1e-9)

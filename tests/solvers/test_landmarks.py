@@ -51,6 +51,21 @@ def test_pivots_leave_less_than_random_rows():
     assert pivoted < 0.2 * uniform
 
 
+@pytest.mark.parametrize(
+    ("d", "n", "gamma", "m"),
+    [(2, 1000, 0.1, 300), (2, 600, 0.5, 500), (1, 600, 0.3, 500), (1, 2000, 1.0, 200)],
+)
+def test_smooth_kernels_end_where_rounding_begins(d, n, gamma, m):
+    for seed in range(20):
+        X = np.random.default_rng(seed).standard_normal((n, d))
+        kernel = Kernel("rbf", gamma=gamma)
+        chosen, F = factored(X, m, kernel, seed)
+        assert len(set(chosen)) == len(chosen)
+        rest = 1 - (F**2).sum(axis=1)
+        assert rest.min() > -1e-9
+        assert len(chosen) == m or rest.max() < 1e-9
+
+
 def test_an_indefinite_kernel_ends():
     X = np.random.default_rng(0).standard_normal((60, 3))
     kernel = Kernel("sigmoid", gamma=2.0, coef0=-1.0)

@@ -43,8 +43,9 @@ def fit_files(model: StreamingRegressor, source: Any, y: Any, *, pool: Any, **na
     total = files.count()
     if not total:
         raise ValueError("The files have no rows.")
-    every = [*names.features, *names.target, *names.sensitive, *names.control]
-    every += [] if names.weight is None else [names.weight]
+    numbers = [*names.features, *names.target, *([] if names.weight is None else [names.weight])]
+    files = files.with_numbers([name for name in numbers if name not in own])
+    every = [*numbers, *names.sensitive, *names.control]
     X, target, people = _columns(files.sample(every, _some(model, total)), names)
     start = model.statistics(X, target, **people)
 
@@ -92,11 +93,44 @@ def fit_partitions(model: StreamingRegressor, X: Any, y: Any, *, pool: Any, **pe
     total = int(rows.lengths().sum())
     if not total:
         raise ValueError("X has no rows.")
-    sample = rows.sample(_some(model, total))
-    together = {name: _joined([part[name] for part in sample]) for name in sample[0]}
-    start = model.statistics(together.pop("X"), together.pop("y"), **together)
+    start = _start(model, rows.sample(_some(model, total)))
     found = rows.total(partial(_sums, clone(model), start))
     return model.fit_statistics(found, pool=pool)
+
+
+def _start(model: StreamingRegressor, sample: dict[int, dict[str, Any]]) -> Statistics:
+    """Statistics of some rows of some partitions, which settle how all are read."""
+    first, parts = next(iter(sample)), list(sample.values())
+    for number, part in sample.items():
+        for name, values in part.items():
+            looks = [_look(some) for some in (parts[0][name], values)]
+            if looks[0] != looks[1]:
+                raise ValueError(
+                    f"{name} has {looks[1]} in partition {number}, but {looks[0]} in partition "
+                    f"{first}. Pass partitions with the same columns."
+                )
+    together = {name: _joined([part[name] for part in parts]) for name in parts[0]}
+    try:
+        return model.statistics(together.pop("X"), together.pop("y"), **together)
+    except ValueError as error:
+        for number, part in sample.items():
+            if any(_has_gaps(part[name]) for name in ("X", "y")):
+                raise ValueError(f"Partition {number} has empty cells: {error}") from error
+        raise
+
+
+def _look(part: Any) -> str:
+    if hasattr(part, "columns"):
+        return f"the columns {list(part.columns)}"
+    return f"{part.shape[1]} columns" if np.ndim(part) == 2 else "one column"
+
+
+def _has_gaps(part: Any) -> bool:
+    if hasattr(part, "isna"):
+        return bool(np.any(part.isna()))
+    if sparse.issparse(part):
+        part = part.data
+    return bool(np.issubdtype(part.dtype, np.floating) and np.isnan(part).any())
 
 
 def pool_of_partitions(model: StreamingRegressor, statistics: Statistics, pool: Pool) -> CellSums:
@@ -196,6 +230,9 @@ def _pool_sums(model: Any, statistics: Statistics, X: Any, **people: Any) -> Cel
 
 
 def _predict_block(model: Any, X: Any) -> FloatArray:
+    if not X.shape[0]:
+        outputs = model.tradeoff_.solution.fair.coef.shape[1]
+        return np.zeros(0 if model.tradeoff_.single_output else (0, outputs))
     values: FloatArray = model.predict(X)
     return values
 

@@ -304,9 +304,15 @@ class ParityKernelRidge(KernelParameters, StreamingRegressor):
         kernel = self._kernel()
         if isinstance(kernel, Kernel) and kernel.is_linear:
             return isinstance(space, LinearSpace)
+        given = None if isinstance(self.landmarks, str) else self.landmarks
         if isinstance(space, KernelSpace):
-            return space.spec == kernel
-        return isinstance(space, FourierSpace) and self.landmarks == "fourier"
+            return space.spec == kernel and (given is None or space.is_among(given))
+        if not isinstance(space, FourierSpace) or given is not None:
+            return False
+        gamma = getattr(kernel, "gamma", None)
+        gamma = 1 / len(space.frequencies) if gamma is None else float(gamma)
+        wanted = ("fourier", self.n_components, gamma)
+        return (self.landmarks, space.width, space.gamma) == wanted
 
     def _basis(self, space: Any) -> Basis:
         return LinearFunctions(space.middle) if isinstance(space, LinearSpace) else space

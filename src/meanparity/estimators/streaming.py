@@ -143,7 +143,8 @@ class StreamingRegressor(ParityRegressor):
         """Add a batch of rows and fit to all rows so far, which are not kept.
 
         The constraint holds exactly on all of them. Groups may appear in any batch; which columns
-        there are, and which of them are numbers, is settled by the first one.
+        there are, which of them are numbers, and landmarks are settled by the first one: let it
+        have many rows. A fit to rows in memory keeps no sums, and batches after it start anew.
 
         Parameters
         ----------
@@ -235,8 +236,8 @@ class StreamingRegressor(ParityRegressor):
         reading = statistics.reading
         if not self._suits(statistics.space):
             raise ValueError(
-                f"These are statistics of {statistics.space}, and not of the features of {self}. "
-                "Take them with the same estimator, kernel and landmarks."
+                f"These are statistics of {statistics.space}, and not of the features of this "
+                f"{type(self).__name__}. Take them with the same estimator, kernel and landmarks."
             )
         for name in ("intersectional", "missing"):
             was, now = getattr(reading, name), getattr(self, name)
@@ -245,6 +246,11 @@ class StreamingRegressor(ParityRegressor):
                     f"These statistics were taken with {name}={was!r}, and this estimator has "
                     f"{name}={now!r}. Use the same."
                 )
+        if statistics.weight_scope not in ("", self.weight_scope):
+            raise ValueError(
+                f"These statistics were taken with weight_scope={statistics.weight_scope!r}, and "
+                f"this estimator has {self.weight_scope!r}. Use the same."
+            )
         if not statistics.loss.mass > 0 or not statistics.cells.mass.sum() > 0:
             raise ValueError("All rows have weight zero. Pass weights of which some are positive.")
 
@@ -311,6 +317,7 @@ class StreamingRegressor(ParityRegressor):
             y_origin,
             loss,
             cells,
+            "" if training.weights is None else self.weight_scope,
         )
 
     def pool_cells(self, statistics: Statistics, pool: Pool) -> CellSums:

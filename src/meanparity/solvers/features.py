@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from meanparity._typing import Features, FloatArray
+from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.kernels import AbstractKernel, BoundKernel
 from meanparity.linalg import multiply_upper, row_blocks
 
@@ -50,9 +50,28 @@ class FeatureSpace(Protocol):
         """``ψ(X) @ coef`` for coef of shape (p, m): (n, m)."""
         ...
 
-    def shift_from(self, other: FeatureSpace) -> FloatArray:
-        """How much further the origin of ψ lies than that of the same features: (p,)."""
+    def change_from(self, other: FeatureSpace) -> Change:
+        """How sums of the same features of another space become sums of these."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """From features of one space to the same features of another.
+
+    Parameters
+    ----------
+    shift : (p,) array
+        How much further the origin of ψ lies.
+    order : (p,) array of int or None
+        Where the features were, if not in the same places.
+    turn : (r, r) array or None
+        What φ is multiplied by, if the whitening is not the same to the last digit.
+    """
+
+    shift: FloatArray
+    order: IntArray | None = None
+    turn: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,14 +127,14 @@ class LinearSpace:
             return np.asarray(X @ coef - self.middle @ coef)
         return _evaluate(self, X, coef)
 
-    def shift_from(self, other: FeatureSpace) -> FloatArray:
+    def change_from(self, other: FeatureSpace) -> Change:
         """The difference of both origins."""
         if not isinstance(other, LinearSpace) or other.width != self.width:
             raise ValueError(
                 f"These are statistics of {self}, the others of {other}. Only statistics of the "
                 "same features add up."
             )
-        return self.middle - other.middle
+        return Change(self.middle - other.middle)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,6 +153,8 @@ class KernelSpace:
         Names of the columns.
     whitening : (p, p) array
         W, upper triangular, with ``Wᵀ K W = I`` for the kernel matrix K of the landmarks.
+    single : bool
+        Whether W is small enough for rows of single precision.
     """
 
     kernel: BoundKernel
@@ -141,6 +162,7 @@ class KernelSpace:
     spec: AbstractKernel
     names: tuple[str, ...] | None
     whitening: FloatArray
+    single: bool
 
     @classmethod
     def of(
@@ -162,7 +184,8 @@ class KernelSpace:
         if not rank:
             raise ValueError("The kernel is zero at all landmarks. Choose other ones.")
         whitening = np.ascontiguousarray(solve_triangular(L, np.eye(rank), lower=True).T)
-        return cls.at(spec, names, landmarks[keep], whitening)
+        single = np.dtype(dtype) == np.float32
+        return cls.at(spec, names, landmarks[keep], whitening, single)
 
     @classmethod
     def at(
@@ -171,9 +194,10 @@ class KernelSpace:
         names: tuple[str, ...] | None,
         landmarks: Features,
         whitening: FloatArray,
+        single: bool,
     ) -> KernelSpace:
         """At landmarks whose whitening is known."""
-        return cls(spec.bind(landmarks, names), landmarks, spec, names, whitening)
+        return cls(spec.bind(landmarks, names), landmarks, spec, names, whitening, single)
 
     def __repr__(self) -> str:
         return f"a kernel at {self.width} landmarks"
@@ -188,8 +212,8 @@ class KernelSpace:
         return self.kernel.block(X.astype(float, copy=False))
 
     def precision(self, dtype: DTypeLike) -> DTypeLike:
-        """That of the rows."""
-        return dtype
+        """That of the rows, if they are as precise as those that the landmarks came from."""
+        return dtype if self.single else float
 
     def whiten(self, phi: NDArray[Any]) -> None:
         """``ψ W``."""
@@ -207,23 +231,31 @@ class KernelSpace:
         """``κ(X, landmarks) @ coef``."""
         return self.kernel.evaluate(X, coef)
 
-    def shift_from(self, other: FeatureSpace) -> FloatArray:
-        """Zero, if the landmarks are the same."""
-        same = isinstance(other, KernelSpace) and (
-            other is self
-            or (
-                other.spec == self.spec
-                and other.landmarks.shape == self.landmarks.shape
-                and not (other.landmarks != self.landmarks).sum()
-                and np.array_equal(other.whitening, self.whitening)
-            )
-        )
-        if not same:
+    def is_among(self, points: Any) -> bool:
+        """Whether all landmarks are among points."""
+        dense = np.asarray(points.toarray() if sparse.issparse(points) else points, dtype=float)
+        rows = {row.tobytes() for row in dense + 0.0}
+        own = self.landmarks.toarray() if sparse.issparse(self.landmarks) else self.landmarks
+        return all(row.tobytes() in rows for row in np.asarray(own, dtype=float) + 0.0)
+
+    def change_from(self, other: FeatureSpace) -> Change:
+        """None, if the landmarks are the same; machines may differ in the last digits of W."""
+        order = None
+        if isinstance(other, KernelSpace) and other.spec == self.spec:
+            order = _positions(self.landmarks, other.landmarks)
+        if order is None or not isinstance(other, KernelSpace):
             raise ValueError(
                 "Only statistics of the same kernel and landmarks add up. Pass the landmarks, "
-                "landmarks=Z, wherever statistics are computed."
+                "landmarks=Z, and rows of the same precision, wherever statistics are computed."
             )
-        return np.zeros(self.width)
+        none = np.zeros(self.width)
+        if (order == np.arange(len(order))).all():
+            if np.array_equal(other.whitening, self.whitening):
+                return Change(none)
+            return Change(none, None, _turn(self.whitening, other.whitening))
+        moved = np.empty_like(self.whitening)
+        moved[order] = self.whitening
+        return Change(none, order, _turn(moved, other.whitening))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -236,10 +268,13 @@ class FourierSpace:
         Ω, normal with variance 2γ.
     phases : (p,) array
         b, uniform.
+    gamma : float
+        γ of the kernel.
     """
 
     frequencies: FloatArray
     phases: FloatArray
+    gamma: float
 
     @classmethod
     def of(
@@ -247,7 +282,7 @@ class FourierSpace:
     ) -> FourierSpace:
         """Draw p features of rows with d columns."""
         frequencies = np.sqrt(2 * gamma) * rng.standard_normal((n_columns, n_components))
-        return cls(frequencies, rng.uniform(0, 2 * np.pi, n_components))
+        return cls(frequencies, rng.uniform(0, 2 * np.pi, n_components), gamma)
 
     def __repr__(self) -> str:
         return f"{self.width} Fourier features"
@@ -284,8 +319,8 @@ class FourierSpace:
         """``ψ(X) @ coef``."""
         return _evaluate(self, X, coef)
 
-    def shift_from(self, other: FeatureSpace) -> FloatArray:
-        """Zero, if the features are the same."""
+    def change_from(self, other: FeatureSpace) -> Change:
+        """None, if the features are the same."""
         same = isinstance(other, FourierSpace) and (
             np.array_equal(other.frequencies, self.frequencies)
             and np.array_equal(other.phases, self.phases)
@@ -295,7 +330,28 @@ class FourierSpace:
                 "Only statistics of the same Fourier features add up. Pass the same gamma, "
                 "n_components and random_state wherever statistics are computed."
             )
-        return np.zeros(self.width)
+        return Change(np.zeros(self.width))
+
+
+def _positions(mine: Features, others: Features) -> IntArray | None:
+    """Where the rows of one array are in another, if both have the same: (p,)."""
+    if mine is others:
+        return np.arange(mine.shape[0])
+    if mine.shape != others.shape:
+        return None
+    first, second = (
+        np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=float)
+        for part in (mine, others)
+    )
+    at = {row.tobytes(): position for position, row in enumerate(second + 0.0)}
+    found = [at.get(row.tobytes(), -1) for row in first + 0.0]
+    return None if -1 in found else np.array(found, dtype=np.intp)
+
+
+def _turn(mine: FloatArray, others: FloatArray) -> FloatArray:
+    """``(W₂⁻¹ W₁)ᵀ``, which makes φ of W₁ out of φ of W₂."""
+    turned: FloatArray = solve_triangular(others, mine, lower=False).T
+    return turned
 
 
 def _evaluate(space: Any, X: Features, coef: FloatArray) -> FloatArray:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import solve_triangular
 from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import check_random_state
 
 from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.kernels import BoundKernel
+from meanparity.linalg import require_memory
 
 LANDMARKS = ("rpcholesky", "kmeans++", "uniform")
 _MOST = 2**22  # kernel values of candidates with landmarks that are held (32 MiB)
 _TRIALS = 3  # proposals for each pivot
-_TINY = 1e-10  # of what was left of a row before its block: nothing
+_ROUNDING = 1e-12  # of the largest value of the kernel: what is left of a row is rounding
+_SMALL = 1e-2  # of what was left of a row before its block: it waits for another block
 
 
 def choose_landmarks(
@@ -53,6 +55,9 @@ def choose_landmarks(
     if n > most:
         candidates = np.sort(rng.permutation(n)[:most])
         X = X[candidates]
+    require_memory(
+        16 * len(candidates) * m, what=f"Choosing {m:,} landmarks", advice="Choose fewer."
+    )
     if how == "kmeans++":
         chosen = kmeans_plusplus(X, m, random_state=rng)[1]
     else:
@@ -87,46 +92,55 @@ def pivots(
     """
     n = X.shape[0]
     left = np.maximum(kernel.diagonal(X).astype(float), 0.0)  # an indefinite kernel may be below
-    cut = 1e-14 * left.sum()
+    least = _ROUNDING * left.max(initial=0.0)
     F = np.zeros((n, m))
     chosen: list[int] = []
-    while len(chosen) < m and left.sum() > cut:
+    while len(chosen) < m and left.any():
         i = len(chosen)
         take = min(max(m // 20, 1), m - i)
         proposed = np.unique(rng.choice(n, _TRIALS * take, p=left / left.sum()))
         rows = kernel.block(X[proposed], slice(0, n)) - F[proposed, :i] @ F[:, :i].T
         rest = rows[:, proposed]
-        best = _best(rest, rows @ rows.T, take)
+        best, inner = _best(rest, rows @ rows.T, take, least)
         j = i + len(best)
-        inner = cholesky(rest[np.ix_(best, best)], lower=True)
         F[:, i:j] = solve_triangular(inner, rows[best], lower=True).T
         left -= (F[:, i:j] ** 2).sum(axis=1)
         np.maximum(left, 0.0, out=left)
         left[proposed[best]] = 0.0
-        before = np.diag(rest)
-        left[proposed[(left[proposed] < _TINY * before) | (before <= 0)]] = 0.0
+        left[left <= least] = 0.0
+        left[proposed[np.diag(rest) <= least]] = 0.0
         chosen += proposed[best].tolist()
     return np.array(chosen, dtype=np.intp), F[:, : len(chosen)]
 
 
-def _best(rest: FloatArray, products: FloatArray, take: int) -> IntArray:
-    """Positions of up to `take` of b proposals, each the one that takes most off the trace.
+def _best(
+    rest: FloatArray, products: FloatArray, take: int, least: float
+) -> tuple[IntArray, FloatArray]:
+    """Up to `take` of b proposals, each the one that takes most off the trace.
 
     Pivot j takes ``Σᵢ R²ⱼᵢ / Rⱼⱼ`` off the trace of what is left, R. `rest`, (b, b), is R on the
-    proposals, and `products`, (b, b), is R Rᵀ of their rows.
+    proposals, and `products`, (b, b), is R Rᵀ of their rows; pivots up to `least` are none.
+
+    Returns
+    -------
+    best, inner : (r,) and (r, r) arrays
+        Positions, and the Cholesky factor of R on them.
     """
     H, G = rest.copy(), products.copy()
-    least = _TINY * np.maximum(np.diag(rest), 0.0)
+    enough = np.maximum(_SMALL * np.diag(rest), least)
     best: list[int] = []
+    columns: list[FloatArray] = []
     while len(best) < take:
-        known = np.diag(H) > least
+        known = np.diag(H) > enough
         known[best] = False
         if not known.any():
             break
         gain = np.where(known, np.diag(G), -np.inf) / np.where(known, np.diag(H), 1.0)
         j = int(np.argmax(gain))
         best.append(j)
+        columns.append(H[:, j] / np.sqrt(H[j, j]))
         share = H[:, j] / H[j, j]
         G = G - np.outer(share, G[j]) - np.outer(G[j], share) + G[j, j] * np.outer(share, share)
         H = H - np.outer(share, H[j])
-    return np.array(best, dtype=np.intp)
+    inner = np.array([column[best] for column in columns]).reshape(len(best), len(best)).T
+    return np.array(best, dtype=np.intp), np.tril(inner)

@@ -194,6 +194,8 @@ class Statistics:
         Sums over all rows.
     cells : CellSums
         Sums in each cell.
+    weight_scope : str
+        What weights counted in, empty if there were none.
     """
 
     table: Table
@@ -203,10 +205,11 @@ class Statistics:
     y_origin: FloatArray
     loss: LossSums
     cells: CellSums
+    weight_scope: str = ""
 
     def __add__(self, other: Statistics) -> Statistics:
         other = self._like(other)
-        return replace(self, loss=self.loss + other.loss, cells=self.cells + other.cells)
+        return replace(other, loss=self.loss + other.loss, cells=self.cells + other.cells)
 
     def __radd__(self, other: Any) -> Statistics:
         """So that `sum` works, which starts with 0."""
@@ -246,15 +249,25 @@ class Statistics:
                 f"These statistics read columns as {self.reading}, the others as {other.reading}. "
                 "Pass the same columns, and name the numbers among them with continuous=[...]."
             )
-        shift = self.space.shift_from(other.space)
+        scopes = {part.weight_scope for part in (self, other) if part.weight_scope}
+        if len(scopes) > 1:
+            raise ValueError(
+                f"Weights count in {self.weight_scope!r} here and in {other.weight_scope!r} there. "
+                "Pass the same weight_scope."
+            )
+        change = self.space.change_from(other.space)
+        loss, cells = other.loss, other.cells
+        if change.order is not None:
+            order = change.order
+            loss = replace(loss, features=loss.features[order], cross=loss.cross[order])
+            cells = replace(cells, features=cells.features[:, order])
+        if change.turn is not None:
+            gram, whitened = change.turn @ loss.gram @ change.turn.T, change.turn @ loss.whitened
+            loss = replace(loss, gram=gram, whitened=whitened)
         targets = self.y_origin - other.y_origin
-        if not (shift.any() or targets.any()):
-            return other
-        return replace(
-            self,
-            loss=other.loss.moved(shift, targets),
-            cells=other.cells.moved(shift, targets),
-        )
+        if change.shift.any() or targets.any():
+            loss, cells = loss.moved(change.shift, targets), cells.moved(change.shift, targets)
+        return replace(self, loss=loss, cells=cells, weight_scope="".join(scopes))
 
     def uncentred(self) -> Statistics:
         """The same about zero, for a fit without an intercept."""
@@ -280,7 +293,7 @@ class Statistics:
         header, arrays = store_space(self.space)
         header |= describe(self.table, self.reading, self.cells.values)
         header |= {"single_output": self.single_output, "n_rows": self.loss.n_rows}
-        header |= {"mass": self.loss.mass}
+        header |= {"mass": self.loss.mass, "weight_scope": self.weight_scope}
         arrays |= {"y_origin": self.y_origin}
         for part, names in (("loss", _LOSS), ("cells", _CELLS)):
             arrays |= {f"{part}_{name}": getattr(getattr(self, part), name) for name in names}
@@ -321,6 +334,7 @@ class Statistics:
             arrays["y_origin"],
             loss,
             cells,
+            header["weight_scope"],
         )
 
 

@@ -65,7 +65,8 @@ def store_space(space: FeatureSpace) -> tuple[Header, Arrays]:
     if isinstance(space, LinearSpace):
         return {"space": "linear"}, {"middle": space.middle}
     if isinstance(space, FourierSpace):
-        return {"space": "fourier"}, {"frequencies": space.frequencies, "phases": space.phases}
+        arrays = {"frequencies": space.frequencies, "phases": space.phases}
+        return {"space": "fourier", "gamma": space.gamma}, arrays
     assert isinstance(space, KernelSpace)
     spec = space.spec
     if not isinstance(spec, Kernel) or not isinstance(spec.kernel, str) or spec.params:
@@ -80,7 +81,8 @@ def store_space(space: FeatureSpace) -> tuple[Header, Arrays]:
     for name in ("gamma", "degree", "coef0"):
         value = getattr(spec, name)
         kernel[name] = None if value is None else float(value)
-    header = {"space": "kernel", "kernel": {**kernel, "columns": columns}, "names": space.names}
+    kernel["columns"] = columns
+    header = {"space": "kernel", "kernel": kernel, "names": space.names, "single": space.single}
     return header, {"landmarks": dense, "whitening": space.whitening}
 
 
@@ -90,9 +92,10 @@ def read_space(header: Header, arrays: Arrays) -> FeatureSpace:
     if kind == "linear":
         return LinearSpace(arrays["middle"])
     if kind == "fourier":
-        return FourierSpace(arrays["frequencies"], arrays["phases"])
+        return FourierSpace(arrays["frequencies"], arrays["phases"], float(header["gamma"]))
     found = dict(header["kernel"])
     columns = found.pop("columns")
     kernel = Kernel(**found, columns=None if columns is None else tuple(columns))
     names = None if header["names"] is None else tuple(header["names"])
-    return KernelSpace.at(kernel, names, np.asarray(arrays["landmarks"]), arrays["whitening"])
+    landmarks, whitening = np.asarray(arrays["landmarks"]), arrays["whitening"]
+    return KernelSpace.at(kernel, names, landmarks, whitening, bool(header["single"]))

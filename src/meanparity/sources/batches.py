@@ -179,12 +179,37 @@ class Files:
                 "since a date, or leave it out."
             )
 
+    def with_numbers(self, names: Sequence[str]) -> Files:
+        """The same files; fractions may come after whole numbers in these columns of CSV files."""
+        import pyarrow as pa
+        import pyarrow.dataset as pads
+
+        if getattr(getattr(self.dataset, "format", None), "default_extname", None) != "csv":
+            return self
+        fields = []
+        for field in self.dataset.schema:
+            whole = pa.types.is_integer(field.type) or pa.types.is_null(field.type)
+            widened = field.with_type(pa.float64())
+            fields.append(widened if whole and field.name in names else field)
+        files, form = self.dataset.files, self.dataset.format
+        return Files(pads.dataset(files, pa.schema(fields), form, self.dataset.filesystem))
+
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Tables of some columns, a few rows at a time."""
         import pyarrow as pa
 
         scanner = self.dataset.scanner(columns=list(columns), batch_size=BATCH_ROWS)
-        for batch in scanner.to_batches():
+        found = scanner.to_batches()
+        while True:
+            try:
+                batch = next(found, None)
+            except (pa.ArrowInvalid, OSError) as error:
+                raise ValueError(
+                    f"The files cannot be read to their end: {error}. The first rows of a CSV file "
+                    "tell what its columns hold; Parquet files say it themselves."
+                ) from error
+            if batch is None:
+                return
             if batch.num_rows:
                 yield pa.Table.from_batches([batch])
 
@@ -208,7 +233,12 @@ def _found(path: Path) -> list[Path]:
         raise FileNotFoundError(f"There is no file {os.fspath(path)!r}.")
     if not path.is_dir():
         return [path]
-    inside = sorted(file for file in path.rglob("*") if file.suffix.lower() in _FORMATS)
+    inside = sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in _FORMATS
+        and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+    )
     if not inside:
         raise ValueError(
             f"The folder {os.fspath(path)!r} has no files with one of the extensions "

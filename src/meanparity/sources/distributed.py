@@ -62,19 +62,20 @@ class Partitions:
         found = self._compute([counted(**p) for p in self.parts], lambda p: counted(**p))
         return np.array(found, np.intp)
 
-    def sample(self, rows: NDArray[np.intp]) -> list[dict[str, Any]]:
-        """Some rows, by sorted positions, as parts in memory."""
+    def sample(self, rows: NDArray[np.intp]) -> dict[int, dict[str, Any]]:
+        """Some rows, by sorted positions, as parts in memory, by number of partition."""
         import dask
 
         ends = np.cumsum(self.lengths())
-        tasks = []
-        for part, start, stop in zip(self.parts, np.append(0, ends[:-1]), ends, strict=True):
+        tasks = {}
+        starts = np.append(0, ends[:-1])
+        for number, (part, start, stop) in enumerate(zip(self.parts, starts, ends, strict=True)):
             first, last = np.searchsorted(rows, [start, stop])
             if last > first:
                 inside = rows[first:last] - start
-                tasks.append({n: dask.delayed(_take)(v, inside) for n, v in part.items()})
-        found: list[dict[str, Any]] = list(dask.compute(*tasks))
-        return found
+                tasks[number] = {n: dask.delayed(_take)(v, inside) for n, v in part.items()}
+        found = dask.compute(*tasks.values())
+        return dict(zip(tasks, found, strict=True))
 
     def total(self, function: Callable[..., Any]) -> Any:
         """The sum over partitions of what a function of them gives; None adds nothing.

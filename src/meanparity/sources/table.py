@@ -16,6 +16,20 @@ from sklearn.utils import check_array
 from meanparity._typing import Features, FloatArray
 
 
+def refuse_collections(X: Any) -> None:
+    """Say where rows that are not in memory can be passed."""
+    if isinstance(X, str | os.PathLike):
+        raise TypeError(
+            f"X is {str(X)!r}, but files are read by fit of ParityRidge and ParityKernelRidge "
+            "alone. Pass the rows, for instance of pandas.read_csv."
+        )
+    if type(X).__module__.split(".")[0] == "dask":
+        raise TypeError(
+            "X is a Dask collection, which fit and predict of ParityRidge and ParityKernelRidge "
+            "take. Pass rows in memory, such as X.compute()."
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Pool:
     """People to be scored: what is known of them before their outcomes are.
@@ -84,6 +98,7 @@ class Table:
     @classmethod
     def like(cls, X: Any, sensitive_columns: Any, drop_sensitive: bool) -> Table:
         """The layout of X, (n, d), with some columns named as sensitive."""
+        refuse_collections(X)
         frame = _frame(X)
         names = None if frame is None else _names(frame)
         shape = _shape(X, frame)
@@ -116,11 +131,7 @@ class Table:
         self, X: Any, *, estimator: str = "meanparity", min_rows: int = 1, precise: bool = True
     ) -> Features:
         """The features of X: dense or CSR, finite, (n, d); of double precision if precise."""
-        if isinstance(X, str | os.PathLike):
-            raise TypeError(
-                f"X is {str(X)!r}, but files are read by fit of ParityRidge and ParityKernelRidge "
-                "alone. Pass the rows, for instance of pandas.read_csv."
-            )
+        refuse_collections(X)
         X = self.select(X)
         try:
             X = check_array(
