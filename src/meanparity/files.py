@@ -7,6 +7,8 @@ import io
 import json
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,18 @@ _HEADER, _DIGEST = "header", "sha256"
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file so that nobody ever sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     data = content.encode("utf-8") if isinstance(content, str) else content
+    with draft_of(path) as draft:
+        draft.write_bytes(data)
+
+
+@contextmanager
+def draft_of(path: Path) -> Iterator[Path]:
+    """A file beside the one to be written, which takes its place if nothing fails."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        draft.write_bytes(data)
+        yield draft
         os.replace(draft, path)
     except OSError as error:  # which may not say where
         draft.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ def main() -> None:
         from meanparity.cli.app import run
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
-        if missing not in ("typer", "rich"):
+        if missing not in ("typer", "rich", "pandas"):
             raise
         sys.exit(
             f"meanparity: the command line needs {missing}, which is not installed. "

@@ -9,6 +9,11 @@ from typing import Annotated
 
 import typer
 
+from meanparity.cli.audit import audit
+from meanparity.cli.compare import compare
+from meanparity.cli.datasets import datasets
+from meanparity.cli.fit import fit
+from meanparity.cli.predict import predict
 from meanparity.cli.reproduce import reproduce
 
 app = typer.Typer(
@@ -18,7 +23,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-app.command()(reproduce)
+for command in (audit, fit, predict, compare, reproduce, datasets):
+    app.command()(command)
 
 
 def _version(wanted: bool) -> None:
@@ -48,11 +54,18 @@ def run() -> None:
             stream.reconfigure(errors="replace")
     try:
         app(args=[argument for argument in sys.argv[1:] if argument != "--debug"])
-    except (ValueError, OSError, ImportError, RuntimeError) as error:
+    except (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError) as error:
         if debug:
             raise
-        print(f"meanparity: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"meanparity: {_one_line(error)}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         print("meanparity: stopped", file=sys.stderr)
         sys.exit(130)
+
+
+def _one_line(error: BaseException) -> str:
+    """What an error says, in one line; of the system, with the file that it is about."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.strerror}: {error.filename}"
+    return " ".join(str(error).split()) or type(error).__name__

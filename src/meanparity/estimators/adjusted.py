@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
@@ -21,6 +21,7 @@ from meanparity.estimators.corrections import (
     read_function,
     read_groups,
 )
+from meanparity.estimators.state import PlainState
 from meanparity.estimators.training import (
     check_flags,
     read_features,
@@ -32,7 +33,7 @@ from meanparity.path import check_unfairness
 from meanparity.sources import Pool, Table, check_weights
 
 
-class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class ParityAdjusted(RegressorMixin, PlainState):  # type: ignore[misc]
     r"""Any regressor f, such as gradient boosting, plus the smallest correction that gives parity.
 
     A function g of X (the default) is the one with the least ``Σ_i u_i g(x_i)² + α‖g‖²`` for which

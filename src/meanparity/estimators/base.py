@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import Functionals
 from meanparity.estimators.problem import Problem, read_problem
+from meanparity.estimators.reporting import Reporting
+from meanparity.estimators.state import PlainState
 from meanparity.estimators.training import read_features
 from meanparity.estimators.warn import warn_of_reading, warn_of_result
 from meanparity.path import Basis, Comparison, CurveSums, Tradeoff, check_unfairness
@@ -42,7 +44,7 @@ class TableFunctions:
         return self.table.sensitive_values(X)
 
 
-class ParityModel(BaseEstimator):  # type: ignore[misc]
+class ParityModel(PlainState):
     """Base of the estimators; subclasses solve."""
 
     # what says who is compared with whom goes wherever metadata are routed
@@ -210,7 +212,7 @@ class ParityModel(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class ParityRegressor(MultiOutputMixin, RegressorMixin, ParityModel):  # type: ignore[misc]
+class ParityRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityModel):  # type: ignore[misc]
     """Base of the ridge estimators."""
 
     def predict(self, X: Any) -> FloatArray:

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray
 from meanparity.estimators.features import in_features, space_of
 from meanparity.estimators.problem import Problem, read_problem
+from meanparity.estimators.reporting import Reporting
 from meanparity.estimators.selection import (
     Candidate,
     SmallestLoss,
@@ -29,12 +30,13 @@ from meanparity.estimators.selection import (
     select,
     split,
 )
+from meanparity.estimators.state import PlainState
 from meanparity.linalg import SymmetricMatrix
 from meanparity.path import check_unfairness
 from meanparity.solvers.leave_one_out import Smoother, centred_columns, centred_kernel
 
 
-class CrossValidated(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, PlainState):  # type: ignore[misc]
     """Base: candidates, their held-out predictions, the choice, and a fit to all rows."""
 
     __metadata_request__fit: ClassVar = {

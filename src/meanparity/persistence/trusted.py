@@ -19,6 +19,7 @@ _OWN = (
     "estimators.ridge.ParityRidge",
     "estimators.ridge_cv.ParityRidgeCV",
     "estimators.selection.SmallestLoss",
+    "estimators.state.Pairs",
     "groups.Groups",
     "kernels.bound.ColumnsKernel",
     "kernels.bound.CombinedKernel",

@@ -1,0 +1,137 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const byId = (id) => document.getElementById(id);
+  const slider = byId("unfairness");
+  const SVG = "http://www.w3.org/2000/svg";
+
+  let zero = 0; // below it, numbers are rounding
+  const number = (value) => {
+    const size = Math.abs(value);
+    if (size <= zero) return "0";
+    if (size >= 10000) return Math.round(value).toLocaleString("en-US");
+    return String(Number(value.toPrecision(4)));
+  };
+  const percent = (share) => Math.round(100 * share) + "%";
+  const mix = (fair, free, u) => (1 - u) * fair + u * free;
+  const squaredError = (part, u) => part.errors && (1 - u) ** 2 * part.errors[0][0]
+    + 2 * u * (1 - u) * part.errors[0][1] + u ** 2 * part.errors[1][1];
+  const gaps = (part, u) => part.gaps[0].map((fair, i) => Math.abs(mix(fair, part.gaps[1][i], u)));
+  const largest = (part, u) => gaps(part, u).reduce((a, b) => Math.max(a, b), 0);
+  const average = (values, counts) => {
+    const total = counts.reduce((a, b) => a + b, 0);
+    return values.reduce((sum, value, i) => sum + value * counts[i], 0) / total;
+  };
+
+  const draw = (parent, name, attributes, text) => {
+    const node = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    if (text !== undefined) node.textContent = text;
+    parent.append(node);
+    return node;
+  };
+
+  const drawTradeoff = (part, u) => {
+    const svg = byId("tradeoff");
+    svg.replaceChildren();
+    svg.closest("figure").hidden = !part.errors;
+    if (!part.errors) return;
+    const [width, height, left, bottom] = [420, 300, 62, 44];
+    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const points = Array.from({ length: data.steps + 1 }, (_, i) => i / data.steps)
+      .map((v) => [largest(part, v), squaredError(part, v)]);
+    const [xs, ys] = [0, 1].map((k) => points.map((p) => p[k]));
+    const top = Math.max(...xs) || 1;
+    const [low, high] = [Math.min(...ys), Math.max(...ys)];
+    const span = high - low || Math.abs(high) || 1;
+    const x = (v) => left + (width - left - 14) * v / top;
+    const y = (v) => height - bottom - (height - bottom - 16) * (v - low + 0.05 * span) / (1.1 * span);
+    draw(svg, "path", { class: "axis", d: `M${left},8V${height - bottom}H${width - 6}` });
+    draw(svg, "text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle", class: "quiet" }, "largest gap");
+    draw(svg, "text", { x: 12, y: 12, class: "quiet" }, "MSE");
+    for (const v of [0, top / 2, top]) draw(svg, "text", { x: x(v), y: height - bottom + 16, "text-anchor": "middle" }, number(v));
+    for (const v of [low, high]) draw(svg, "text", { x: left - 6, y: y(v) + 4, "text-anchor": "end" }, number(v));
+    draw(svg, "polyline", { class: "curve", points: points.map(([a, b]) => `${x(a)},${y(b)}`).join(" ") });
+    for (const [a, b] of [points[0], points[data.steps]]) draw(svg, "circle", { class: "end", cx: x(a), cy: y(b), r: 5 });
+    draw(svg, "circle", { class: "here", cx: x(largest(part, u)), cy: y(squaredError(part, u)), r: 7 });
+  };
+
+  const drawDistributions = (part, u, step) => {
+    const svg = byId("distributions");
+    svg.replaceChildren();
+    const k = part.groups.length;
+    const row = k > 12 ? 26 : k > 4 ? 52 : 84;
+    const [width, left, head] = [640, 170, 8];
+    const height = head + k * row + 30;
+    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const [low, high] = part.range;
+    const x = (v) => left + (width - left - 20) * (v - low) / (high - low);
+    const tallest = Math.max(...part.bars.map((bars) => Math.max(...bars.map((b) => Math.max(...b)))));
+    const means = part.fair.map((fair, i) => mix(fair, part.free[i], u));
+    part.groups.forEach((name, i) => {
+      const base = head + (i + 1) * row - 4;
+      const label = draw(svg, "text", { x: left - 10, y: base - row / 3, "text-anchor": "end" },
+        name.length > 24 ? name.slice(0, 23) + "…" : name);
+      draw(label, "title", {}, name);
+      let path = `M${x(low)},${base}`;
+      part.bars[step][i].forEach((share, bar) => {
+        const y = base - (row - 8) * share / tallest;
+        path += `V${y}H${x(low + (high - low) * (bar + 1) / data.bins)}`;
+      });
+      draw(svg, "path", { class: "bars", d: path + `V${base}Z` });
+      draw(svg, "path", { class: "axis", d: `M${left},${base}H${width - 20}` });
+      draw(svg, "line", { class: "mean", x1: x(means[i]), x2: x(means[i]), y1: base - row + 8, y2: base });
+    });
+    const all = x(average(means, part.counts));
+    draw(svg, "line", { class: "overall", x1: all, x2: all, y1: head, y2: height - 26 });
+    for (const v of [low, (low + high) / 2, high]) {
+      draw(svg, "text", { x: x(v), y: height - 8, "text-anchor": v === high ? "end" : "middle" }, number(v));
+    }
+  };
+
+  const fillTable = (part, u) => {
+    const body = document.querySelector("#live tbody");
+    const means = part.fair.map((fair, i) => mix(fair, part.free[i], u));
+    const all = average(means, part.counts);
+    body.replaceChildren(...part.groups.map((name, i) => {
+      const change = part.change[i];
+      const by = 1 - u;
+      const moved = by > 0;
+      const cells = [part.counts[i].toLocaleString("en-US"), number(means[i]), number(means[i] - all),
+        number(means[i] - part.free[i]), `${number(by * change.low)} to ${number(by * change.high)}`,
+        percent(moved ? change.up : 0), percent(moved ? change.down : 0)];
+      const line = document.createElement("tr");
+      const head = document.createElement("th");
+      head.scope = "row";
+      head.textContent = name;
+      line.append(head, ...cells.map((text) => {
+        const cell = document.createElement("td");
+        cell.textContent = text;
+        return cell;
+      }));
+      return line;
+    }));
+  };
+
+  const show = () => {
+    const chosen = document.querySelector("input[name=part]:checked");
+    const part = data.parts[chosen ? Number(chosen.value) : 0];
+    zero = part.zero;
+    const step = Number(slider.value);
+    const u = step / data.steps;
+    byId("position").textContent = String(u);
+    slider.setAttribute("aria-valuetext", `${u}, largest gap ${number(largest(part, u))}`);
+    byId("mse").textContent = part.errors ? number(squaredError(part, u)) : "not known";
+    byId("r2").textContent = part.errors && part.variance > 0
+      ? number(1 - squaredError(part, u) / part.variance) : "not known";
+    byId("max-gap").textContent = number(largest(part, u));
+    byId("smd").textContent = number(gaps(part, u).reduce((a, b) => a + b, 0));
+    drawTradeoff(part, u);
+    drawDistributions(part, u, step);
+    fillTable(part, u);
+  };
+
+  slider.addEventListener("input", show);
+  document.querySelectorAll("input[name=part]").forEach((input) => input.addEventListener("change", show));
+  show();
+})();
