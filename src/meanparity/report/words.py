@@ -26,10 +26,12 @@ def share(value: float) -> str:
 
     Examples
     --------
-    >>> share(0.5), share(0.123456), share(0.0004)
-    ('50%', '12%', '0.04%')
+    >>> share(0.5), share(0.123456), share(0.0123), share(0.0004), share(0.0)
+    ('50%', '12%', '1.2%', 'under 0.1%', '0%')
     """
-    return f"{100 * value:.0f}%" if value >= 0.1 or value == 0 else f"{100 * value:.1g}%"
+    if value == 0 or value >= 0.1:
+        return f"{100 * value:.0f}%"
+    return f"{100 * value:.1f}%" if value >= 0.001 else "under 0.1%"
 
 
 def verdict(summaries: Sequence[Summary], target: str, position: float) -> list[str]:
@@ -46,12 +48,12 @@ def verdict(summaries: Sequence[Summary], target: str, position: float) -> list[
 def _held(summary: Summary, position: float) -> str:
     free, now = _gaps(summary, 1.0), _gaps(summary, position)
     rows = f"On the {len(summary.part.fair):,} {summary.part.name}, where parity was asked for"
+    between = "between the mean prediction of a group and that of all"
     without = f"without the constraint the largest would be {number(free)}."
+    if summary.banded:
+        between = "in covariance with a sensitive number, in units of its standard deviation"
     if now <= summary.data["zero"]:
-        return (
-            f"{rows}, there are no gaps between the mean prediction of a group and that of all "
-            f"(beyond rounding, {now:.0e}); {without}"
-        )
+        return f"{rows}, there are no gaps {between} (beyond rounding, {now:.0e}); {without}"
     return f"{rows}, the dial at {position:g} leaves gaps of up to {number(now)}; {without}"
 
 

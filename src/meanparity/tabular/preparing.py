@@ -83,7 +83,7 @@ class Prepared:
                     "that there is nothing to compare. Name another column."
                 )
         columns = roles.features(frame)
-        keys = frame[list(roles.sensitive)].astype(str).agg(", ".join, axis=1)
+        keys = frame[list(roles.sensitive)].astype(object).map(str).agg(", ".join, axis=1)
         train, test = _split(keys, test_size, seed)
         encoder = _encoder().fit(frame.loc[train, columns])
         people = {

@@ -1,0 +1,171 @@
+"""The report in a browser: the slider, by mouse and by keyboard, against the library."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import mean_squared_error, r2_score
+
+from meanparity import ParityKernelRidge
+from meanparity.metrics import group_means, max_mean_gap, mean_parity_gap
+from meanparity.report import Part, make_report
+
+RNG = np.random.default_rng(0)
+N = 500
+X = RNG.standard_normal((N, 3))
+S = RNG.choice(["F", "M", "x"], N, p=[0.5, 0.3, 0.2])
+Y = 100 * (np.sin(X[:, 0]) + (S == "F") + 0.3 * RNG.standard_normal(N))
+TRAIN = np.arange(N) < 300
+
+
+@pytest.fixture(scope="module")
+def model():
+    fitted = ParityKernelRidge(kernel="rbf", fit_intercept=True)
+    return fitted.fit(X[TRAIN], Y[TRAIN], sensitive_features=pd.DataFrame({"sex": S[TRAIN]}))
+
+
+@pytest.fixture(scope="module")
+def path(model, tmp_path_factory):
+    parts = []
+    for name, rows in (("training rows", TRAIN), ("held-out rows", ~TRAIN)):
+        fair, free = model.tradeoff_.predict(X[rows], [0.0, 1.0])
+        sensitive = pd.DataFrame({"sex": S[rows]})
+        constrained = name == "training rows"
+        parts.append(Part(name, fair, free, sensitive, Y[rows], constrained=constrained))
+    report = make_report(
+        parts, comparison=model.tradeoff_.comparison, position=0.0, target="salary"
+    )
+    found = tmp_path_factory.mktemp("page") / "report.html"
+    report.save(found)
+    return found
+
+
+def number(text):
+    return float(text.replace(",", ""))
+
+
+def check(page, model, rows):
+    """What the page shows is what the library says at this position."""
+    u = int(page.input_value("#unfairness")) / 100
+    assert float(page.inner_text("#position")) == u
+    predicted = model.tradeoff_.at(u).predict(X[rows])
+    y, s = Y[rows], S[rows]
+    near = {"rel": 1e-3, "abs": 1e-9}
+    largest = max_mean_gap(y, predicted, sensitive_features=s)
+    total = mean_parity_gap(y, predicted, sensitive_features=s)
+    shown = {name: number(page.inner_text(f"#{name}")) for name in ("mse", "r2", "max-gap", "smd")}
+    assert shown["mse"] == pytest.approx(mean_squared_error(y, predicted), **near)
+    assert shown["r2"] == pytest.approx(r2_score(y, predicted), **near)
+    assert shown["max-gap"] == pytest.approx(largest, **near)
+    assert shown["smd"] == pytest.approx(total, **near)
+    table = page.eval_on_selector_all(
+        "#live tbody tr", "rows => rows.map(row => [...row.children].map(cell => cell.innerText))"
+    )
+    means = group_means(y, predicted, sensitive_features=s)
+    free = model.tradeoff_.at(1.0).predict(X[rows])
+    assert [line[0] for line in table] == sorted(means)
+    for name, count, mean, gap, change, _, up, _ in table:
+        mine = s == name
+        assert number(count) == mine.sum()
+        assert number(mean) == pytest.approx(means[name], **near)
+        assert number(gap) == pytest.approx(means[name] - predicted.mean(), rel=1e-3, abs=1e-6)
+        moved = predicted[mine] - free[mine]
+        assert number(change) == pytest.approx(moved.mean(), rel=1e-3, abs=1e-6)
+        assert int(up[:-1]) == pytest.approx(100 * np.mean(moved > 1e-9), abs=0.51)
+    return u
+
+
+def test_the_slider_by_keyboard(opened, path, model):
+    page = opened(path)
+    assert check(page, model, TRAIN) == 0
+    page.focus("#unfairness")
+    for key, u in (("ArrowRight", 0.01), ("ArrowRight", 0.02), ("End", 1.0), ("ArrowLeft", 0.99)):
+        page.keyboard.press(key)
+        assert check(page, model, TRAIN) == u
+    spoken = page.get_attribute("#unfairness", "aria-valuetext")
+    assert spoken.startswith("0.99, largest gap ")
+    page.keyboard.press("Home")
+    assert check(page, model, TRAIN) == 0
+
+
+def test_the_slider_by_mouse(opened, path, model):
+    page = opened(path)
+    page.locator("#unfairness").scroll_into_view_if_needed()
+    before = page.inner_html("#distributions"), page.inner_html("#tradeoff")
+    box = page.locator("#unfairness").bounding_box()
+    page.mouse.move(box["x"] + 8, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + box["height"] / 2, steps=5)
+    page.mouse.up()
+    assert 0.5 < check(page, model, TRAIN) < 0.7
+    assert page.inner_html("#distributions") != before[0]
+    assert page.inner_html("#tradeoff") != before[1]
+
+
+def test_other_rows_are_a_click_away(opened, path, model):
+    page = opened(path)
+    page.get_by_label("held-out rows").check()
+    assert check(page, model, ~TRAIN) == 0
+    page.focus("#unfairness")
+    page.keyboard.press("PageUp")
+    assert check(page, model, ~TRAIN) > 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_it_fits_every_screen(opened, path, scheme, width):
+    page = opened(path, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+def test_everything_has_a_name_for_those_who_listen(opened, path):
+    page = opened(path)
+    assert page.get_by_role("slider", name="Dial").count() == 1
+    assert page.get_by_role("heading", level=1).inner_text().startswith("Predictions of salary")
+    assert page.get_by_role("img").count() == 2
+    assert page.get_by_role("table", name="At this position of the dial").count() == 1
+    assert page.get_attribute("html", "lang") == "en"
+
+
+def test_hostile_names_are_text(opened, tmp_path):
+    names = [
+        "<script>document.title = 'owned'</script>",
+        "</script><img src=x onerror=\"document.title='owned'\">",
+        "\"quoted\" & 'single'",
+        "😀",
+        "long " * 40,
+    ]
+    groups = np.array(names, dtype=object)[np.arange(N) % 5]
+    sensitive = pd.DataFrame({"<b>who</b>": groups})
+    frame = pd.DataFrame(X, columns=["<i>a</i>", "b", "c"])
+    model = ParityKernelRidge(kernel="rbf").fit(frame, Y, sensitive_features=sensitive)
+    report = model.report(frame, Y, sensitive_features=sensitive, target="<u>pay</u>")
+    report.save(tmp_path / "hostile.html")
+    page = opened(tmp_path / "hostile.html")
+    assert page.title() == "<u>pay</u>: groups and predictions"
+    shown = page.eval_on_selector_all("#live tbody th", "cells => cells.map(c => c.textContent)")
+    assert shown == sorted(names)
+    assert page.get_by_text("<i>a</i>", exact=True).count() > 0
+    assert page.locator("main b, main i, main u, main img").count() == 0
+
+
+def test_a_million_rows_are_a_small_page(opened, tmp_path):
+    rng = np.random.default_rng(0)
+    n = 1_000_000
+    y = rng.standard_normal(n)
+    free = y + 0.5 * rng.standard_normal(n)
+    groups = rng.integers(0, 50, n)
+    fair = free - np.bincount(groups, free)[groups] / np.bincount(groups)[groups]
+    model = ParityKernelRidge(kernel="rbf", continuous=[], min_group_size=1)
+    some = slice(0, 1000)
+    model.fit(rng.standard_normal((1000, 5)), y[some], sensitive_features=groups[some])
+    part = Part("rows", fair, free, groups, y)
+    report = make_report([part], comparison=model.tradeoff_.comparison, position=0.0)
+    report.save(tmp_path / "big.html")
+    assert (tmp_path / "big.html").stat().st_size < 5e6
+    page = opened(tmp_path / "big.html")
+    assert page.inner_text("#max-gap") == "0"
+    assert page.locator("#live tbody tr").count() == 50

@@ -1,0 +1,277 @@
+"""From a file to a decision: the commands, as a user gives them."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from meanparity import __version__ as version
+from meanparity.cli.app import app
+from meanparity.metrics import mean_parity_gap
+from meanparity.persistence import load, read
+from tests.cli.test_reproduce import call
+
+FIT = ("--target", "salary", "--sensitive", "sex,race")
+
+
+def table(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "id": [f"p{i}" for i in range(n)],
+            "hours": rng.normal(38, 4, n).round(1),
+            "grade": rng.choice(["a", "b", "c"], n),
+            "hired": pd.Timestamp("2015-01-01") + pd.to_timedelta(rng.integers(0, 3000, n), "D"),
+            "sex": rng.choice(["F", "M"], n),
+            "race": rng.choice(["x", "y"], n),
+        }
+    )
+    pay = 1000 + 20 * frame["hours"] + 150 * (frame["grade"] == "c") + 90 * (frame["sex"] == "M")
+    frame["salary"] = (pay + rng.normal(0, 60, n)).round(2)
+    frame.loc[frame.index[::17], "hours"] = np.nan
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table and what one command made of it."""
+    folder = tmp_path_factory.mktemp("people")
+    table().to_csv(folder / "people.csv", index=False)
+    table(200, seed=1).drop(columns="salary").to_parquet(folder / "next.parquet")
+    arguments = ["fit", folder / "people.csv", *FIT, "--ignore", "id", "--pool"]
+    arguments += [folder / "next.parquet", "-o", folder / "model.skops"]
+    status, output, errors = call(*arguments, "--report", folder / "report.html")
+    assert status == 0, errors
+    (folder / "output.txt").write_text(output)
+    return folder
+
+
+def run(*arguments):
+    """In this process, for speed: status and output; errors go through as exceptions."""
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.stdout
+
+
+def test_one_command_makes_a_model_and_a_report(folder):
+    output = " ".join((folder / "output.txt").read_text().split())
+    assert "On the 480 training rows, where parity was asked for, there are no gaps" in output
+    assert "On the 200 rows of the pool, where parity was asked for, there are no gaps" in output
+    assert "On 120 held-out rows, which the constraint does not know" in output
+    assert output.endswith(f"Model file: {folder / 'model.skops'} Report: {folder / 'report.html'}")
+    page = (folder / "report.html").read_text("utf-8")
+    assert "SHA-256" in page
+    assert "meanparity fit" in page
+    saved = read(folder / "model.skops")
+    assert saved.about["target"] == "salary"
+    assert saved.about["columns"] == ["hours", "grade", "hired", "sex", "race"]
+    assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
+
+
+def test_people_who_are_scored_have_equal_means(folder, tmp_path):
+    status, output = run(
+        "predict", folder / "model.skops", folder / "next.parquet", "-o", tmp_path / "scored.csv"
+    )
+    assert status == 0
+    assert "200 rows with 'predicted salary'" in output
+    scored = pd.read_csv(tmp_path / "scored.csv")
+    people = scored[["sex", "race"]]
+    gap = mean_parity_gap(None, scored["predicted salary"], sensitive_features=people)
+    assert gap < 1e-8
+    run(
+        *("predict", folder / "model.skops", folder / "next.parquet"),
+        *("-o", tmp_path / "free.feather", "--unfairness", "1"),
+    )
+    free = pd.read_feather(tmp_path / "free.feather")
+    assert mean_parity_gap(None, free["predicted salary"], sensitive_features=people) > 20
+    model = load(folder / "model.skops")
+    rows = pd.read_parquet(folder / "next.parquet")
+    expected = model[-1].tradeoff_.at(1.0).predict(model[:-1].transform(rows.drop(columns="id")))
+    assert free["predicted salary"].to_numpy() == pytest.approx(expected)
+
+
+def test_audit_of_outcomes_and_of_predictions(folder, tmp_path):
+    status, output = run("audit", folder / "people.csv", *FIT)
+    assert status == 0
+    assert output.startswith("Outcomes: salary")
+    assert "F, x" in output
+    frame = table().assign(score=lambda part: part["salary"] + 5)
+    frame.to_parquet(tmp_path / "scored.parquet")
+    options = ("--prediction", "score", "--target", "salary", "--sensitive", "sex", "--json")
+    status, output = run("audit", tmp_path / "scored.parquet", *options)
+    found = json.loads(output)
+    assert [finding["group"] for finding in found["findings"]] == ["F", "M"]
+    assert found["findings"][0]["mean_error"] == pytest.approx(5)
+    assert run("audit", tmp_path / "scored.parquet", *options, "--within", "500")[0] == 0
+    assert run("audit", tmp_path / "scored.parquet", *options, "--within", "1")[0] == 3
+
+
+def test_fit_says_it_in_json_too(folder):
+    status, output = run(
+        *("fit", folder / "people.csv", *FIT, "--ignore", "id", "--model", "linear"),
+        *("--max-gap", "10", "--json", "--exclude-sensitive", "--control", "grade"),
+    )
+    assert status == 0
+    found = json.loads(output)
+    assert 0 < found["unfairness"] < 1
+    assert [part["rows"] for part in found["parts"]] == ["training rows", "held-out rows"]
+    assert found["parts"][0]["mse"]["free"] <= found["parts"][0]["mse"]["now"] + 1e-9
+    assert found["model"].startswith("linear")
+
+
+def test_compare_is_a_table_and_a_picture(folder, tmp_path):
+    status, output = run(
+        *("compare", folder / "people.csv", *FIT, "--ignore", "id", "--rows", "300"),
+        *("-o", tmp_path / "methods.csv", "--plot", tmp_path / "methods.png"),
+    )
+    assert status == 0
+    assert "FPR-3" in output
+    found = pd.read_csv(tmp_path / "methods.csv").set_index("method")
+    assert found.loc["meanparity, dial 0", "SMD, training"] < 1e-8
+    assert found.loc["OLS", "SMD, training"] > 10
+    assert (tmp_path / "methods.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_datasets_and_version(tmp_path):
+    assert "adult: 30,162 rows" in run("datasets")[1]
+    assert run("datasets", "communities", "-o", tmp_path / "crime.parquet")[0] == 0
+    assert len(pd.read_parquet(tmp_path / "crime.parquet")) == 1993
+    assert run("--version")[1].strip() == f"meanparity {version}"
+    for command in ("audit", "fit", "predict", "compare", "datasets", "reproduce"):
+        status, output = run(command, "--help")
+        assert status == 0
+        assert f"meanparity {command}" in output
+
+
+def csv(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+ROWS = "".join(f"{i},{'FM'[i % 2]},{i % 7}\n" for i in range(40))
+BAD_FILES = {
+    "nothing.csv": (None, "There is no file"),
+    "empty.csv": ("", "is empty"),
+    "header.csv": ("salary,sex,x\n", "has columns but no rows"),
+    "data.xlsx": ("salary,sex,x\n" + ROWS, "has the extension '.xlsx'. Known are .csv"),
+    "broken.parquet": ("salary,sex,x\n" + ROWS, "cannot be read as parquet"),
+    "broken.feather": ("salary,sex,x\n" + ROWS, "cannot be read as feather"),
+    "twice.csv": ("salary,sex,sex\n" + ROWS, "has 2 columns named 'sex'"),
+    "latin.csv": (b"salary,sex,x\n1,\xff\xfe,2\n", "cannot be read as csv"),
+    "text.csv": ("salary,sex,x\n" + "a,F,1\nb,M,2\n" * 9, "'salary' has to hold numbers"),
+    "one.csv": ("salary,sex,x\n" + "1,F,1\n2,F,2\n" * 9, "'sex' has one value in all 18 rows"),
+    "few.csv": ("salary,sex,x\n1,F,1\n2,M,2\n", "2 rows have a 'salary', too few"),
+    "holes.csv": ("salary,sex,x\n" + ROWS + "5,,1\n" * 3, "missing"),
+    "names.csv": ("salry,sex,x\n" + ROWS, "has no column 'salary'. Did you mean 'salry'?"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_files_are_one_line(name, tmp_path):
+    content, message = BAD_FILES[name]
+    path = tmp_path / name
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content is not None:
+        csv(path, content)
+    before = sorted(tmp_path.iterdir())
+    out = tmp_path / "model.skops"
+    status, output, errors = call(
+        *("fit", path, "--target", "salary", "--sensitive", "sex", "-o", out),
+        *("--report", tmp_path / "report.html"),
+    )
+    assert status == 1
+    assert output == ""
+    lines = [line for line in errors.splitlines() if ": note: " not in line]
+    assert len(lines) == 1, errors
+    assert lines[0].startswith("meanparity: ")
+    assert message in lines[0]
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_bad_pools_speak(folder, tmp_path):
+    pool = table(50, seed=2)
+    arguments = ("fit", folder / "people.csv", *FIT, "--ignore", "id", "--pool")
+    pool.drop(columns="grade").to_csv(tmp_path / "lacks.csv", index=False)
+    with pytest.raises(ValueError, match="The pool lacks the column 'grade'"):
+        run(*arguments, tmp_path / "lacks.csv")
+    pool.assign(grade="z").to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(ValueError, match="values of 'grade' that no training row has, such as 'z'"):
+        run(*arguments, tmp_path / "new.csv")
+    pool.drop(columns="sex").to_csv(tmp_path / "nosex.csv", index=False)
+    with pytest.raises(ValueError, match="The pool has no column 'sex'"):
+        run(*arguments, tmp_path / "nosex.csv")
+
+
+def test_bad_settings_speak(folder, tmp_path):
+    people = folder / "people.csv"
+    for more, message in (
+        (("--model", "forest"), "model='forest' is not known"),
+        (("--max-gap", "5", "--unfairness", "0.5"), "not both"),
+        (("--unfairness", "2"), "unfairness=2.0 is not a number between 0 and 1"),
+        (("--test-size", "1.5"), "not a share between 0 and 1"),
+        (("--control", "sex"), "'sex' has two roles"),
+        (("-o", tmp_path / "no" / "m.skops"), "There is no folder"),
+        (("-o", tmp_path), "is a folder. Name a file"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            run("fit", people, *FIT, *more)
+    with pytest.raises(ValueError, match=r"'scored\.xlsx' has the extension '\.xlsx'"):
+        run("predict", folder / "model.skops", people, "-o", tmp_path / "scored.xlsx")
+    csv(tmp_path / "people.csv", "a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"people\.csv lacks the column 'hours'"):
+        run("predict", folder / "model.skops", tmp_path / "people.csv", "-o", tmp_path / "s.csv")
+    with pytest.raises(ValueError, match="is no model file"):
+        run("predict", people, people, "-o", tmp_path / "s.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_an_altered_model_is_refused(folder, tmp_path):
+    data = bytearray((folder / "model.skops").read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / "model.skops").write_bytes(bytes(data))
+    status, _, errors = call(
+        *("predict", tmp_path / "model.skops", folder / "people.csv"),
+        *("-o", tmp_path / "scored.csv"),
+    )
+    assert status == 1
+    assert "was changed after it was written" in errors
+    assert not (tmp_path / "scored.csv").exists()
+
+
+def test_a_full_disk_leaves_nothing(folder, tmp_path, monkeypatch):
+    def full(self, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    with pytest.raises(OSError, match=r"No space left on device: .*model\.skops"):
+        run("fit", folder / "people.csv", *FIT, "-o", tmp_path / "model.skops", "--model", "linear")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_formulas_are_not_exported_as_formulas(folder, tmp_path):
+    people = table(20, seed=3).assign(id=lambda frame: "=cmd|' /C calc'!A" + frame["id"])
+    people.to_parquet(tmp_path / "people.parquet")
+    run(
+        *("predict", folder / "model.skops", tmp_path / "people.parquet"),
+        *("-o", tmp_path / "scored.csv"),
+    )
+    assert pd.read_csv(tmp_path / "scored.csv")["id"].str.startswith("'=cmd").all()
+
+
+def test_a_folder_that_cannot_be_written(folder, tmp_path):
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    locked.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    all_powerful = os.access(locked, os.W_OK)  # root may write everywhere but there
+    target = "/proc/model.skops" if all_powerful else locked / "model.skops"
+    status, _, errors = call("fit", folder / "people.csv", *FIT, "--model", "linear", "-o", target)
+    assert status == 1
+    assert len([line for line in errors.splitlines() if ": note: " not in line]) == 1, errors

@@ -1,0 +1,168 @@
+"""The page: its numbers are the library's, its names are text."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import mean_squared_error
+
+from meanparity import ParityKernelRidge, ParityKernelRidgeCV, ParityRidge
+from meanparity.metrics import group_means, max_mean_gap, mean_parity_gap
+from meanparity.report.parts import BINS, STEPS
+from meanparity.report.words import mean_squared_error as at
+
+RNG = np.random.default_rng(0)
+N = 600
+X = pd.DataFrame(RNG.standard_normal((N, 4)), columns=["a", "b", "c", "d"])
+SEX = RNG.choice(["F", "M", "other"], N, p=[0.5, 0.4, 0.1])
+Y = np.sin(X["a"]) + 0.8 * (SEX == "F") + 0.3 * RNG.standard_normal(N)
+S = pd.DataFrame({"sex": SEX})
+
+
+@pytest.fixture(scope="module")
+def model():
+    half = slice(0, 300)
+    fitted = ParityKernelRidge(kernel="rbf", fit_intercept=True, unfairness=0.25)
+    return fitted.fit(X[half], Y[half], sensitive_features=S[half])
+
+
+def embedded(page):
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    return json.loads(text)
+
+
+def test_the_numbers_of_every_position_are_the_librarys(model):
+    part = embedded(model.report(X, Y, sensitive_features=S).to_html())["parts"][0]
+    for u in (0.0, 0.25, 0.6, 1.0):
+        predicted = model.tradeoff_.at(u).predict(X)
+        assert at(part["errors"], u) == pytest.approx(mean_squared_error(Y, predicted), rel=1e-12)
+        fair, free = (np.array(gaps) for gaps in part["gaps"])
+        gaps = np.abs((1 - u) * fair + u * free)
+        assert gaps.max() == pytest.approx(max_mean_gap(Y, predicted, sensitive_features=S))
+        assert gaps.sum() == pytest.approx(mean_parity_gap(Y, predicted, sensitive_features=S))
+        means = group_means(Y, predicted, sensitive_features=S)
+        mixed = (1 - u) * np.array(part["fair"]) + u * np.array(part["free"])
+        assert dict(zip(part["groups"], mixed, strict=True)) == pytest.approx(means)
+        low, high = part["range"]
+        edges = np.linspace(low, high, BINS + 1)
+        for i, group in enumerate(part["groups"]):
+            counted = np.histogram(predicted[group == SEX], edges)[0] / np.sum(group == SEX)
+            shown = np.array(part["bars"][round(u * STEPS)][i]) / 1000
+            assert np.abs(shown - counted).sum() < 0.05  # a value on an edge, and rounding
+
+
+def test_changes_and_tables(model):
+    report = model.report(X, Y, sensitive_features=S, name="held-out rows", target="pay")
+    (summary,) = report.summaries
+    moved = model.tradeoff_.at(0.0).predict(X) - model.tradeoff_.at(1.0).predict(X)
+    for group, change in zip(summary.names, summary.data["change"], strict=True):
+        some = moved[group == SEX]
+        assert change["up"] == np.mean(some > 0)
+        assert change["low"] == pytest.approx(np.quantile(some, 0.1))
+    page = html.unescape(report.to_html())
+    assert "On 600 held-out rows, which the constraint does not know, the largest gap is" in page
+    assert "The price: on the held-out rows the mean squared error of pay is" in page
+    assert report.drivers[0][0] == "a"
+
+
+def test_verdict_of_constrained_rows(model):
+    half = slice(0, 300)
+    parity = model.tradeoff_.at(0.0)
+    assert parity.unfairness == 0
+    exact = ParityKernelRidge(kernel="rbf", fit_intercept=True)
+    exact.fit(X[half], Y[half], sensitive_features=S[half])
+    page = exact.report(
+        X[half], Y[half], sensitive_features=S[half], name="training rows", constrained=True
+    ).to_html()
+    assert "On the 300 training rows, where parity was asked for, there are no gaps" in page
+    assert '<th scope="col">interval</th>' not in page
+    page = model.report(X[half], Y[half], sensitive_features=S[half], constrained=True).to_html()
+    assert "the dial at 0.25 leaves gaps of up to" in page
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "\"quotes\" & 'more' {{ 7 * 7 }}",
+    "😀 emoji \u2028 line",
+    "x" * 200,
+]
+
+
+def test_names_are_text():
+    names = np.array(HOSTILE, dtype=object)[np.arange(N) % 5]
+    frame = X.rename(columns={"a": "<b>a</b>", "b": "</style>"})
+    sensitive = pd.DataFrame({"<i>s</i>": names})
+    model = ParityKernelRidge(kernel="rbf").fit(frame, Y, sensitive_features=sensitive)
+    page = model.report(
+        frame, Y, sensitive_features=sensitive, target="<u>y</u>", name="<rows>"
+    ).to_html()
+    assert "{{ 7 * 7 }}" in page
+    for raw in ("<script>alert", "<img", "<b>a", "<i>s", "<u>y", "<rows>"):
+        assert raw not in page.split("<body>")[1].split('<script type="application/json"')[0]
+    assert page.count("</script>") == 2
+    assert page.count("</style>") == 1
+    assert embedded(page)["parts"][0]["groups"] == sorted(HOSTILE)
+
+
+def test_sensitive_numbers_are_shown_in_bands():
+    age = 40 + 10 * X["a"]
+    sensitive = pd.DataFrame({"age": age})
+    model = ParityRidge(continuous=["age"]).fit(X, Y, sensitive_features=sensitive)
+    report = model.report(X, Y, sensitive_features=sensitive, constrained=True)
+    (summary,) = report.summaries
+    assert summary.banded
+    assert len(summary.names) == 5
+    assert summary.counts.tolist() == [120] * 5
+    assert "predictions have no covariance with age" in report.constraint
+    assert "the bands only show what is left" in report.to_html()
+
+
+def test_many_groups_show_the_largest():
+    rng = np.random.default_rng(1)
+    groups = rng.integers(0, 80, 4000)
+    groups[:2000] = rng.integers(0, 10, 2000)
+    features = rng.standard_normal((4000, 3))
+    model = ParityKernelRidge(kernel="rbf", solver="nystrom", n_components=200, continuous=[])
+    people = pd.DataFrame({"place": groups.astype(str)})
+    model.fit(features, features[:, 0], sensitive_features=people)
+    report = model.report(features, sensitive_features=people)
+    (summary,) = report.summaries
+    assert (len(summary.names), summary.n_groups) == (50, 80)
+    assert "(the 50 largest of 80 groups)" in report.to_html()
+    assert summary.data["errors"] is None
+
+
+def test_weights_control_columns_and_other_constraints():
+    grade, weights = pd.DataFrame({"grade": RNG.choice([1, 2], N)}), RNG.uniform(0.5, 2, N)
+    for constraint in ("mean_parity", "residual_parity"):
+        model = ParityKernelRidge(kernel="rbf", fit_intercept=True, constraint=constraint)
+        people = {"sensitive_features": S, "control_features": grade, "sample_weight": weights}
+        model.fit(X, Y, **people)
+        part = model.report(X, Y, **people, constrained=True).summaries[0].data
+        curve = model.tradeoff_.curve(X, Y, S, [0.3], control_features=grade, sample_weight=weights)
+        fair, free = (np.array(gaps) for gaps in part["gaps"])
+        assert np.abs(0.7 * fair + 0.3 * free).max() == pytest.approx(curve.max_gap[0])
+        assert at(part["errors"], 0.3) == pytest.approx(curve.mse[0])
+
+
+def test_notebooks_and_wrong_calls(model, tmp_path):
+    report = model.report(X, sensitive_features=S)
+    assert repr(report) == "Report(600 rows)"
+    assert report._repr_html_().startswith("<iframe")
+    report.save(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text("utf-8") == report.to_html()
+    with pytest.raises(ValueError, match="y has 3 values, but X has 600 rows"):
+        model.report(X, [1, 2, 3], sensitive_features=S)
+    with pytest.raises(ValueError, match="groups of these rows are not known"):
+        model.report(X)
+    two = ParityRidge().fit(X, np.column_stack([Y, Y]), sensitive_features=S)
+    with pytest.raises(ValueError, match="one output"):
+        two.report(X, sensitive_features=S)
+    chosen = ParityKernelRidgeCV(kernel="rbf").fit(X[:100], Y[:100], sensitive_features=S[:100])
+    assert chosen.report(X, Y, sensitive_features=S).summaries[0].n_groups == 3
