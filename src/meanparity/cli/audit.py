@@ -57,8 +57,9 @@ def audit(
     if not names(sensitive):
         raise ValueError("Name the sensitive columns with --sensitive.")
     with working():
-        frame = read_table(data)
         roles = Roles(target, names(sensitive), names(control), weight)
+        wanted = [target, prediction, weight, *roles.sensitive, *roles.control]
+        frame = read_table(data, [column for column in wanted if column is not None])
         roles.check(frame, data.name)
         if prediction is not None:
             Roles(prediction, ()).check(frame, data.name)

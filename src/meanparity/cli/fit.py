@@ -33,7 +33,15 @@ from meanparity.cli.options import (
 from meanparity.persistence import save
 from meanparity.report import Report
 from meanparity.report.words import verdict
-from meanparity.tabular import Roles, TableModel, fingerprint, fit_table, read_table
+from meanparity.tabular import (
+    Roles,
+    TableModel,
+    fingerprint,
+    fit_file,
+    fit_table,
+    is_large,
+    read_table,
+)
 
 
 def fit(
@@ -88,10 +96,10 @@ def fit(
     if not roles.sensitive:
         raise ValueError("Name the sensitive columns with --sensitive.")
     with working() as tell:
-        frame = read_table(data)
         people = None if pool is None else read_table(pool)
-        fitted = fit_table(
-            frame,
+        fit_rows, rows = (fit_file, data) if is_large(data) else (fit_table, read_table(data))
+        fitted = fit_rows(
+            rows,
             roles,
             pool=people,
             model=model,
@@ -102,7 +110,7 @@ def fit(
             seed=seed,
             tell=tell,
         )
-        page = fitted.report(_facts(data, pool, len(frame), fitted))
+        page = fitted.report(_facts(data, pool, fitted))
         if output is not None:
             tell("saving the model")
             save(fitted.pipeline, output, about=_about(data, fitted))
@@ -112,7 +120,8 @@ def fit(
     show(_text(page, fitted, output, report), _data(page, fitted, output, report), json)
 
 
-def _facts(data: Path, pool: Path | None, n: int, fitted: TableModel) -> dict[str, str]:
+def _facts(data: Path, pool: Path | None, fitted: TableModel) -> dict[str, str]:
+    n = sum(len(part.fair) for part in fitted.parts if part.y is not None) + fitted.n_dropped
     facts = {
         "data": f"{data.name}, {n:,} rows, SHA-256 {fingerprint(data)}",
         "rows without a target": f"{fitted.n_dropped:,}, left out",

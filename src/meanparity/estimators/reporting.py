@@ -65,7 +65,7 @@ class Reporting:
         part = Part(
             name, fair, free, sensitive_features, outcomes, control_features, weights, constrained
         )
-        columns = X if hasattr(X, "columns") and hasattr(X, "iloc") else None
+        columns = (X, part) if hasattr(X, "columns") and hasattr(X, "iloc") else None
         return make_report(
             [part],
             comparison=tradeoff.comparison,

@@ -121,8 +121,8 @@ def make_report(
         The dial's.
     target : str
         What is predicted.
-    columns : data frame of numbers, optional
-        Features of the first part, for drivers and proxies.
+    columns : (data frame of numbers, Part), optional
+        Features of some rows and these rows, for drivers and proxies.
     facts : mapping of str to str, optional
         What else is known.
     """
@@ -130,16 +130,15 @@ def make_report(
     drivers: tuple[tuple[str, float, float], ...] = ()
     found: Proxies | None = None
     if columns is not None:
-        first = summaries[0]
-        some = np.arange(len(first.part.fair))
+        frame, part = columns
+        some = np.arange(len(part.fair))
         if len(some) > _ENOUGH_ROWS:
             some = np.sort(np.random.default_rng(0).permutation(len(some))[:_ENOUGH_ROWS])
-        few = columns.iloc[some]
-        values = (1 - position) * first.part.fair + position * first.part.free
-        drivers = _drivers(few, first.part.free[some], values[some])
-        if not first.banded and first.n_groups > 1:
-            groups = comparison.reading.groups(first.part.sensitive_features)
-            assert groups is not None
+        few = frame.iloc[some]
+        values = (1 - position) * part.fair + position * part.free
+        drivers = _drivers(few, part.free[some], values[some])
+        groups = comparison.reading.groups(part.sensitive_features)
+        if groups is not None:
             codes = np.asarray(groups.codes)[some]
             inside = codes >= 0
             if len(np.unique(codes[inside])) > 1:

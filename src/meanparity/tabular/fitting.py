@@ -16,6 +16,7 @@ from meanparity.estimators import (
     ParityRidge,
     ParityRidgeCV,
 )
+from meanparity.path import check_unfairness
 from meanparity.report import Part, Report, make_report
 from meanparity.sources import Pool
 from meanparity.tabular.preparing import Prepared
@@ -47,7 +48,9 @@ class TableModel:
     n_dropped : int
         Rows without a target.
     features : data frame
-        What the training rows are to the estimator.
+        What some training rows are to the estimator.
+    sample : Part
+        Their predictions.
     """
 
     pipeline: Pipeline
@@ -57,6 +60,28 @@ class TableModel:
     chosen: str
     n_dropped: int
     features: Any
+    sample: Part
+
+    @classmethod
+    def of(
+        cls, estimator: Any, rows: Prepared, parts: tuple[Part, ...], chosen: str, n_dropped: int
+    ) -> TableModel:
+        """From a fitted estimator, and the rows that were prepared for it."""
+        import pandas as pd
+
+        X = rows.X[rows.train]
+        fair, free = estimator.tradeoff_.predict(X, [0.0, 1.0])
+        sensitive = rows.people["train"]["sensitive_features"]
+        return cls(
+            Pipeline([*rows.encoder.steps, ("model", estimator)]),
+            rows.roles,
+            rows.columns,
+            parts,
+            chosen,
+            n_dropped,
+            pd.DataFrame(X, columns=list(rows.names)),
+            Part("sample", fair, free, sensitive),
+        )
 
     @property
     def estimator(self) -> Any:
@@ -70,7 +95,7 @@ class TableModel:
             comparison=self.estimator.tradeoff_.comparison,
             position=float(self.estimator.unfairness_),
             target=str(self.roles.target),
-            columns=self.features,
+            columns=(self.features, self.sample),
             facts={"model": self.chosen, **(facts or {})},
         )
 
@@ -109,8 +134,7 @@ def fit_table(
     tell : callable, optional
         Gets words about what is being done.
     """
-    if model not in MODELS:
-        raise ValueError(f"model={model!r} is not known. Pass one of {', '.join(MODELS)}.")
+    check_settings(model, unfairness)
     tell("turning the columns into numbers")
     rows = Prepared.of(frame, roles, test_size=test_size, seed=seed, missing=missing)
     scored = None if pool is None else rows.pool(pool)
@@ -122,17 +146,14 @@ def fit_table(
     estimator.set_params(unfairness=unfairness, max_gap=max_gap)
     estimator.fit(X[train], y[train], **rows.people["train"], pool=scored)
     tell("looking at what came out")
-    import pandas as pd
+    return TableModel.of(estimator, rows, finished(estimator, rows, scored), words, rows.n_dropped)
 
-    return TableModel(
-        Pipeline([*rows.encoder.steps, ("model", estimator)]),
-        roles,
-        rows.columns,
-        _parts(estimator, rows, scored),
-        words,
-        rows.n_dropped,
-        pd.DataFrame(X[train], columns=list(rows.names)),
-    )
+
+def check_settings(model: str, unfairness: float) -> None:
+    """Refuse what cannot be, before the work is done."""
+    if model not in MODELS:
+        raise ValueError(f"model={model!r} is not known. Pass one of {', '.join(MODELS)}.")
+    check_unfairness(unfairness)
 
 
 def choose(
@@ -142,8 +163,10 @@ def choose(
     model: str,
     seed: int,
     settings: dict[str, Any],
+    *,
+    many: bool = False,
 ) -> tuple[Any, str]:
-    """An estimator that is not fitted yet, and why this one."""
+    """An estimator that is not fitted yet, and why this one; for many more rows, if asked."""
     n, d = X.shape
     if n > _CHOOSING:
         some = np.sort(np.random.default_rng(seed).permutation(n)[:_CHOOSING])
@@ -164,13 +187,14 @@ def choose(
         found["linear"] = error, ParityRidge(alpha=search.alpha_, **settings), words
     if model in ("auto", "kernel"):
         options = {"kernel": "rbf", "fit_intercept": True, **settings}
-        if n > _EXACT:
+        landmarks = many or n > _EXACT
+        if landmarks:
             options |= {"solver": "nystrom", "n_components": _LANDMARKS, "random_state": seed}
         gammas = [width / d for width in _WIDTHS]
         search = ParityKernelRidgeCV(gammas=gammas, **options).fit(X, y, **people)
         error = float(np.min(search.cv_results_["mean_squared_error"]))
         words = f"RBF kernel, gamma {search.gamma_:.3g}, penalty {search.alpha_:.3g}"
-        words += f", {_LANDMARKS} landmarks" if n > _EXACT else ""
+        words += f", {_LANDMARKS} landmarks" if landmarks else ""
         best = ParityKernelRidge(alpha=search.alpha_, gamma=search.gamma_, **options)
         found["kernel"] = error, best, words
     name = min(found, key=lambda which: found[which][0])
@@ -181,7 +205,8 @@ def choose(
     return estimator, words
 
 
-def _parts(estimator: Any, rows: Prepared, pool: Pool | None) -> tuple[Part, ...]:
+def finished(estimator: Any, rows: Prepared, pool: Pool | None) -> tuple[Part, ...]:
+    """Training rows, held-out rows and the pool, with the predictions of a fitted estimator."""
     parts = []
     asked = estimator.parity_on
     both = (("training rows", rows.train, "train"), ("held-out rows", rows.test, "test"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +21,35 @@ FORMATS = {
 }
 _TIMES = {"csv": 4, "tsv": 4, "parquet": 12, "feather": 4}  # memory of a table, of its file
 _CHUNK = 100_000
+LARGE = 2**30  # bytes of a table in memory above which its file is read some rows at a time
 
 
-def read_table(path: str | Path) -> Any:
+def is_large(path: str | Path) -> bool:
+    """Whether a file is better read some rows at a time."""
+    path, form = _checked(Path(path))
+    return _TIMES[form] * path.stat().st_size > LARGE
+
+
+def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
     """The table of a CSV, TSV, Parquet or Feather file, as a pandas data frame.
 
     Parameters
     ----------
     path : str or path
         The file; its extension tells the format.
+    columns : sequence of str, optional
+        Those that are needed; of a large file, the others are not read.
     """
     path, form = _checked(Path(path))
+    if columns is not None and is_large(path):
+        parts = [part[[c for c in columns if c in part.columns]] for part in read_batches(path)]
+        import pandas as pd
+
+        return pd.concat(parts, ignore_index=True)
     require_memory(
         _TIMES[form] * path.stat().st_size,
         what=f"The table of {path.name}",
-        advice="Fit to record batches: ParityRidge().fit(path, target, sensitive_features=...).",
+        advice="Free some memory.",
     )
     import pandas as pd
 
