@@ -43,6 +43,8 @@ def test_the_examples_of_the_readme_run(capsys):
         "audit.md",
         "scikit-learn.md",
         "scaling.md",
+        "command-line.md",
+        "model-files.md",
     ],
 )
 def test_the_examples_of_the_documents_run(page):
@@ -76,6 +78,8 @@ def test_the_demo_prints_what_the_readme_shows(tmp_path):
         picture = tmp_path / "output" / f"{name}.png"
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert str(picture) in done.stdout
+    assert done.stdout.splitlines()[-1].endswith(str(tmp_path / "output" / "report.html"))
+    assert "held-out rows" in (tmp_path / "output" / "report.html").read_text("utf-8")
 
 
 def test_layers_import_only_downwards():
