@@ -65,7 +65,7 @@ def test_changes_and_tables(model):
         assert change["up"] == np.mean(some > 0)
         assert change["low"] == pytest.approx(np.quantile(some, 0.1))
     page = html.unescape(report.to_html())
-    assert "On 600 held-out rows, which the constraint does not know, the largest gap is" in page
+    assert "On 600 held-out rows, which the constraint does not know, the largest gap of a mean prediction is" in page
     assert "The price: on the held-out rows the mean squared error of pay is" in page
     assert report.drivers[0][0] == "a"
 
@@ -118,7 +118,7 @@ def test_sensitive_numbers_are_shown_in_bands():
     (summary,) = report.summaries
     assert summary.banded
     assert len(summary.names) == 5
-    assert summary.counts.tolist() == [120] * 5
+    assert summary.data["counts"] == [120] * 5
     assert "predictions have no covariance with age" in report.constraint
     assert "the bands only show what is left" in report.to_html()
 
@@ -149,6 +149,34 @@ def test_weights_control_columns_and_other_constraints():
         fair, free = (np.array(gaps) for gaps in part["gaps"])
         assert np.abs(0.7 * fair + 0.3 * free).max() == pytest.approx(curve.max_gap[0])
         assert at(part["errors"], 0.3) == pytest.approx(curve.mse[0])
+        # what the page compares has no gaps at parity, group by group of each stratum
+        compared = part["compared"]
+        fair = np.array(compared["fair"]) - np.array(compared["strata"]["fair"])[part["stratum"]]
+        assert len(fair) == 6
+        assert np.abs(fair).max() < 1e-10
+        free = np.array(compared["free"]) - np.array(compared["strata"]["free"])[part["stratum"]]
+        assert np.abs(free).max() == pytest.approx(curve_at(model, people, 1.0).max_gap[0])
+
+
+def curve_at(model, people, u):
+    given = {name: people[name] for name in ("control_features", "sample_weight")}
+    return model.tradeoff_.curve(X, Y, people["sensitive_features"], [u], **given)
+
+
+def test_a_page_with_strata_speaks_of_strata():
+    grade = pd.DataFrame({"grade": np.arange(N) % 2})
+    model = ParityKernelRidge(kernel="rbf", fit_intercept=True)
+    model.fit(X, Y, sensitive_features=S, control_features=grade)
+    report = model.report(
+        X, Y, sensitive_features=S, control_features=grade, name="training rows", constrained=True
+    )
+    (summary,) = report.summaries
+    assert summary.names == tuple(f"grade={g}: {s}" for g in (0, 1) for s in ("F", "M", "other"))
+    for finding in summary.after.findings:
+        assert abs(finding.gap) < 1e-10
+    page = report.to_html()
+    assert "between the mean prediction of a group and that of its stratum" in html.unescape(page)
+    assert "within each stratum of grade" in page
 
 
 def test_notebooks_and_wrong_calls(model, tmp_path):

@@ -172,8 +172,10 @@ def _constraint_words(comparison: Comparison) -> str:
     categories = ", ".join(reading.categories)
     words = []
     what = "the mean error" if kind == "ResidualParity" else "the mean prediction"
-    if categories:
+    if categories and (reading.intersectional or len(reading.categories) == 1):
         words.append(f"{what} is the same in every group of {categories}")
+    elif categories:
+        words.append(f"{what} is the same in every group of each of {categories} apart")
     if numbers:
         words.append(f"predictions have no covariance with {numbers}")
     where = f", within each stratum of {', '.join(reading.control)}" if reading.control else ""

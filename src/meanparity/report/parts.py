@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from meanparity._typing import FloatArray, IntArray
 from meanparity.audit import Audit, audit
+from meanparity.constraints import ResidualParity
 from meanparity.groups import Groups
 from meanparity.path import Comparison, CurveSums
 from meanparity.rows import Rows
@@ -61,79 +62,152 @@ class Summary:
     part : Part
         The rows.
     names : tuple of str
-        The groups that are shown, the largest if there are many.
-    counts : (k,) array
-        Their rows.
+        The groups that are shown (of each stratum), the largest if there are many.
     n_groups : int
         How many there are.
     banded : bool
         Whether the groups are bands of a sensitive number.
+    about : {"prediction", "error"}
+        What is compared.
     before, after : Audit
         What is known of the free predictions and of those of the model.
-    outcomes : Audit or None
-        The same of outcomes.
+    outcomes : dict
+        The mean outcome of each group, by its name.
     data : dict
         What the slider needs, as plain numbers.
     """
 
     part: Part
     names: tuple[str, ...]
-    counts: IntArray
     n_groups: int
     banded: bool
+    about: str
     before: Audit
     after: Audit
-    outcomes: Audit | None
+    outcomes: dict[str, float] | None
     data: dict[str, Any] = field(repr=False)
 
     @classmethod
     def of(cls, part: Part, comparison: Comparison, position: float) -> Summary:
         """Sum up the rows of a part."""
-        n = len(part.fair)
-        names, codes, banded = _groups(part, comparison)
-        counts = np.bincount(codes[codes >= 0], minlength=len(names))
-        order = np.argsort(-counts, kind="stable")[:MOST_GROUPS]
-        shown = np.sort(order)
-        place = np.full(len(names) + 1, -1)
+        if comparison.weight_scope == "loss":
+            unweighted = replace(part, sample_weight=None)
+        else:
+            unweighted = part
+        lines = _Lines.of(part, comparison)
+        counts = np.bincount(lines.codes[lines.codes >= 0], minlength=len(lines.names))
+        shown = np.sort(np.argsort(-counts, kind="stable")[:MOST_GROUPS])
+        place = np.full(len(lines.names) + 1, -1)
         place[shown] = np.arange(len(shown))
-        codes = place[codes]  # −1 stays −1
-        inside = codes >= 0
-        labels = tuple(names[i] for i in shown)
+        codes = place[lines.codes]  # −1 stays −1
+        names = tuple(lines.names[i] for i in shown)
+        is_error = isinstance(comparison.constraint, ResidualParity) and part.y is not None
+        off = part.y if is_error and part.y is not None else np.zeros(len(part.fair))
         values = (1 - position) * part.fair + position * part.free
-        known = np.array(labels, dtype=object)[codes[inside]]
-        weights = None if part.sample_weight is None else part.sample_weight[inside]
-
-        def audited(of: FloatArray) -> Audit:
-            groups = {", ".join(comparison.reading.sensitive): known}
-            return audit(of[inside], sensitive_features=groups, sample_weight=weights)
-
-        zero = 1e-9 * max(float(np.ptp(part.free)), float(np.ptp(part.fair)))
-        moments = _weighted(part, codes, len(labels))
+        means = _means(unweighted, codes, len(names))
+        strata = _means(unweighted, lines.strata, len(lines.stratum_names))
+        outcomes = None if part.y is None else means(part.y)
         data = {
             "name": part.name,
-            "n": n,
+            "n": len(part.fair),
             "constrained": part.constrained,
-            "zero": zero,
-            "groups": list(labels),
+            "zero": 1e-9 * max(float(np.ptp(part.free)), float(np.ptp(part.fair))),
+            "groups": list(names),
             "counts": counts[shown].tolist(),
-            "fair": moments(part.fair),
-            "free": moments(part.free),
-            "outcome": None if part.y is None else moments(part.y),
+            "fair": means(part.fair),
+            "free": means(part.free),
+            "stratum": lines.stratum_of[shown].tolist(),
+            "strata": {"fair": strata(part.fair), "free": strata(part.free)},
+            "compared": {
+                "fair": means(part.fair - off),
+                "free": means(part.free - off),
+                "strata": {"fair": strata(part.fair - off), "free": strata(part.free - off)},
+            },
             **_curve(part, comparison),
-            **_histograms(part, codes, len(labels)),
-            "change": _changes(part, codes, len(labels)),
+            **_histograms(part, codes, len(names)),
+            "change": _changes(part, codes, len(names)),
         }
         return cls(
             part,
-            labels,
-            counts[shown],
-            len(names),
-            banded,
-            audited(part.free),
-            audited(values),
-            None if part.y is None else audited(part.y),
+            names,
+            len(lines.names),
+            lines.banded,
+            "error" if is_error else "prediction",
+            _audited(unweighted, lines, codes >= 0, part.free - off),
+            _audited(unweighted, lines, codes >= 0, values - off),
+            None if outcomes is None else dict(zip(names, outcomes, strict=True)),
             data,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """Who is in which group of which stratum.
+
+    Parameters
+    ----------
+    column : str
+        Names of the sensitive columns.
+    names : list of str
+        Groups of strata.
+    codes : (n,) array
+        The group of a stratum of each row, −1 for none.
+    groups : (n,) array of str
+        The group of each row, whatever the stratum.
+    stratum_names : list of str
+        Strata; one without a name if there are no control columns.
+    strata : (n,) array
+        The stratum of each row, −1 for rows in no group.
+    stratum_of : array of int
+        The stratum of each of `names`.
+    banded : bool
+        Whether groups are bands of a number.
+    """
+
+    column: str
+    names: list[str]
+    codes: IntArray
+    groups: Any
+    stratum_names: list[str]
+    strata: IntArray
+    stratum_of: IntArray
+    banded: bool
+
+    @classmethod
+    def of(cls, part: Part, comparison: Comparison) -> _Lines:
+        labels, codes, banded = _groups(part, comparison)
+        rows = _rows(part, comparison, None)
+        of_cell = np.full(len(rows.cells), -1)
+        names = []
+        for number, (name, cells) in enumerate(rows.strata):
+            of_cell[cells] = number
+            names.append(name)
+        strata = np.where(codes >= 0, of_cell[rows.codes], -1)
+        pairs = np.where(strata >= 0, strata * len(labels) + codes, -1)
+        found, lines = np.unique(pairs[pairs >= 0], return_inverse=True)
+        codes_of_lines = np.full(len(pairs), -1)
+        codes_of_lines[pairs >= 0] = lines
+        stratum_of, group_of = np.divmod(found, len(labels))
+        both = [
+            f"{names[i]}: {labels[j]}" if names[i] else labels[j]
+            for i, j in zip(stratum_of, group_of, strict=True)
+        ]
+        people = np.array([*labels, ""], dtype=object)[codes]
+        column = ", ".join(comparison.reading.sensitive)
+        return cls(column, both, codes_of_lines, people, names, strata, stratum_of, banded)
+
+
+def _audited(part: Part, lines: _Lines, inside: Any, values: FloatArray) -> Audit:
+    control = None
+    if len(lines.stratum_names) > 1:
+        names = np.array([*lines.stratum_names, ""], dtype=object)
+        control = {"stratum": names[lines.strata][inside]}
+    return audit(
+        values[inside],
+        sensitive_features={lines.column: lines.groups[inside]},
+        control_features=control,
+        sample_weight=None if part.sample_weight is None else part.sample_weight[inside],
+    )
 
 
 def _groups(part: Part, comparison: Comparison) -> tuple[list[str], IntArray, bool]:
@@ -183,7 +257,8 @@ def _curve(part: Part, comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _weighted(part: Part, codes: IntArray, k: int) -> Any:
+def _means(part: Part, codes: IntArray, k: int) -> Any:
+    """A function that gives the mean of values in each of k groups."""
     weights = np.ones(len(codes)) if part.sample_weight is None else part.sample_weight
     inside = codes >= 0
     mass = np.bincount(codes[inside], weights[inside], minlength=k)

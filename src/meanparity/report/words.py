@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from meanparity.audit import Audit
+from meanparity.audit import GroupFinding
 from meanparity.report.parts import Summary
 
 
@@ -48,7 +48,8 @@ def verdict(summaries: Sequence[Summary], target: str, position: float) -> list[
 def _held(summary: Summary, position: float) -> str:
     free, now = _gaps(summary, 1.0), _gaps(summary, position)
     rows = f"On the {len(summary.part.fair):,} {summary.part.name}, where parity was asked for"
-    between = "between the mean prediction of a group and that of all"
+    whole = "all" if len(summary.data["strata"]["fair"]) == 1 else "its stratum"
+    between = f"between the mean {summary.about} of a group and that of {whole}"
     without = f"without the constraint the largest would be {number(free)}."
     if summary.banded:
         between = "in covariance with a sensitive number, in units of its standard deviation"
@@ -69,8 +70,8 @@ def _elsewhere(summary: Summary) -> str:
     )
     return (
         f"On {len(summary.part.fair):,} {name}, which the constraint does not know, the largest "
-        f"gap is {number(largest.gap)} ({largest.group}; {sure}), {says}. Without the constraint "
-        f"it is {number(before)}."
+        f"gap of a mean {summary.about} is {number(largest.gap)} ({_who(largest)}; {sure}), "
+        f"{says}. Without the constraint it is {number(before)}."
     )
 
 
@@ -98,16 +99,19 @@ def _gaps(summary: Summary, u: float) -> float:
     return max((abs((1 - u) * a + u * b) for a, b in zip(fair, free, strict=True)), default=0.0)
 
 
+def _who(finding: GroupFinding) -> str:
+    group = str(finding.group)
+    return group if finding.stratum is None else f"{finding.stratum}: {group}"
+
+
 def rows_of(summary: Summary) -> list[dict[str, str]]:
     """The table of groups, before and after, ready to be shown."""
     table = []
-    outcomes: Audit | None = summary.outcomes
     zero = summary.data["zero"]
-    found = zip(summary.before.findings, summary.after.findings, strict=True)
-    for i, (before, after) in enumerate(found):
-        row = {"group": str(before.group), "n": f"{before.size:,}"}
-        if outcomes is not None:
-            row["outcome"] = number(outcomes.findings[i].mean)
+    for before, after in zip(summary.before.findings, summary.after.findings, strict=True):
+        row = {"group": _who(before), "n": f"{before.size:,}"}
+        if summary.outcomes is not None:
+            row["outcome"] = number(summary.outcomes[_who(before)])
         for name, finding in (("before", before), ("after", after)):
             row[f"{name}_mean"] = number(finding.mean, zero)
             row[f"{name}_gap"] = number(finding.gap, zero)

@@ -18,10 +18,7 @@
     + 2 * u * (1 - u) * part.errors[0][1] + u ** 2 * part.errors[1][1];
   const gaps = (part, u) => part.gaps[0].map((fair, i) => Math.abs(mix(fair, part.gaps[1][i], u)));
   const largest = (part, u) => gaps(part, u).reduce((a, b) => Math.max(a, b), 0);
-  const average = (values, counts) => {
-    const total = counts.reduce((a, b) => a + b, 0);
-    return values.reduce((sum, value, i) => sum + value * counts[i], 0) / total;
-  };
+  const ofStratum = (strata, k, u) => mix(strata.fair[k], strata.free[k], u);
 
   const draw = (parent, name, attributes, text) => {
     const node = document.createElementNS(SVG, name);
@@ -81,9 +78,9 @@
       draw(svg, "path", { class: "bars", d: path + `V${base}Z` });
       draw(svg, "path", { class: "axis", d: `M${left},${base}H${width - 20}` });
       draw(svg, "line", { class: "mean", x1: x(means[i]), x2: x(means[i]), y1: base - row + 8, y2: base });
+      const all = x(ofStratum(part.strata, part.stratum[i], u));
+      draw(svg, "line", { class: "overall", x1: all, x2: all, y1: base - row + 4, y2: base + 4 });
     });
-    const all = x(average(means, part.counts));
-    draw(svg, "line", { class: "overall", x1: all, x2: all, y1: head, y2: height - 26 });
     for (const v of [low, (low + high) / 2, high]) {
       draw(svg, "text", { x: x(v), y: height - 8, "text-anchor": v === high ? "end" : "middle" }, number(v));
     }
@@ -91,14 +88,14 @@
 
   const fillTable = (part, u) => {
     const body = document.querySelector("#live tbody");
-    const means = part.fair.map((fair, i) => mix(fair, part.free[i], u));
-    const all = average(means, part.counts);
+    const { fair, free, strata } = part.compared;
+    const means = fair.map((value, i) => mix(value, free[i], u));
     body.replaceChildren(...part.groups.map((name, i) => {
       const change = part.change[i];
       const by = 1 - u;
       const moved = by > 0;
-      const cells = [part.counts[i].toLocaleString("en-US"), number(means[i]), number(means[i] - all),
-        number(means[i] - part.free[i]), `${number(by * change.low)} to ${number(by * change.high)}`,
+      const cells = [part.counts[i].toLocaleString("en-US"), number(means[i]), number(means[i] - ofStratum(strata, part.stratum[i], u)),
+        number(means[i] - free[i]), `${number(by * change.low)} to ${number(by * change.high)}`,
         percent(moved ? change.up : 0), percent(moved ? change.down : 0)];
       const line = document.createElement("tr");
       const head = document.createElement("th");
