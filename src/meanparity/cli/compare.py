@@ -80,12 +80,12 @@ def compare(
         train = prepared.train
         X, y, people = prepared.X[train], prepared.y[train], prepared.people["train"]
         estimator, _ = choose(X, y, people, setting, seed, {})
-        found = compare_methods(prepared, estimator, setting=setting, tell=tell)
+        found, curve = compare_methods(prepared, estimator, setting=setting, tell=tell)
         if output is not None:
             write_table(found, output)
         if plot is not None:
             with draft_of(plot) as draft:
-                draw(found, draft, target)
+                draw(found, curve, draft, target)
     if json:
         typer.echo(json_module.dumps(found.to_dict("records"), indent=1, ensure_ascii=False))
         return
@@ -99,7 +99,8 @@ def _print(found: Any) -> None:
     table = Table(box=None, pad_edge=False)
     shown = [column for column in found.columns if column != "what it does"]
     for column in shown:
-        table.add_column(column, justify="left" if column == "method" else "right")
+        left = column == "method"
+        table.add_column(column, justify="left" if left else "right", no_wrap=left)
     for line in found.to_dict("records"):
         table.add_row(*(line[c] if c == "method" else f"{line[c]:.4g}" for c in shown))
     Console().print(table)

@@ -7,11 +7,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from meanparity.baselines import METHODS
+from meanparity.displays import COLOURS
 from meanparity.metrics import mean_parity_gap, wasserstein_gap
+from meanparity.path import TradeoffCurve
 from meanparity.tabular.preparing import Prepared
+
+_MARKS = "s^vDPX*<>hpd8"
 
 
 def compare(
@@ -20,8 +22,8 @@ def compare(
     *,
     setting: str,
     tell: Callable[[str], None] = lambda words: None,
-) -> Any:
-    """Fit every method to the training rows: a pandas data frame with one line for each.
+) -> tuple[Any, TradeoffCurve]:
+    """Fit every method to the training rows: a data frame with a line for each, and our dial.
 
     Parameters
     ----------
@@ -86,31 +88,35 @@ def compare(
                 for key, at in rows
             }
         line(name, method.title, seconds, found)
-    return pd.DataFrame(lines)
+    given = prepared.people["test"]
+    curve = estimator.tradeoff_.curve(prepared.X[test], y[test], given["sensitive_features"])
+    return pd.DataFrame(lines), curve
 
 
-def draw(table: Any, path: Any, target: str) -> None:
-    """Error against gap on held-out rows, a mark for each method."""
+def draw(table: Any, curve: TradeoffCurve, path: Any, target: str) -> None:
+    """Error against gap on held-out rows: our dial as a line, a mark for each other method."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, 5), layout="constrained")
+    figure = Figure(figsize=(9, 5), layout="constrained")
     axes = figure.subplots()
-    ours = table["method"].str.startswith("meanparity").to_numpy()
-    for some, style in ((~ours, {"color": "#888888"}), (ours, {"color": "#D55E00", "s": 70})):
-        axes.scatter(table["SMD, test"][some], table["test MSE"][some], zorder=3, **style)
-    order = np.argsort(table["test MSE"].to_numpy())
-    for rank, i in enumerate(order):
-        axes.annotate(
-            table["method"].iloc[i],
-            (table["SMD, test"].iloc[i], table["test MSE"].iloc[i]),
-            xytext=(7, 6 if rank % 2 else -10),
-            textcoords="offset points",
-            fontsize=8,
-            parse_math=False,
+    axes.plot(curve.smd, curve.mse, "k-", linewidth=2, label="meanparity, dial 0 to 1")
+    axes.plot(curve.smd[:1], curve.mse[:1], "ko", markersize=9, label="meanparity, dial 0")
+    others = table[~table["method"].str.startswith("meanparity")].to_dict("records")
+    for i, line in enumerate(others):
+        style: dict[str, Any] = {"color": COLOURS[i % (len(COLOURS) - 1)], "marker": _MARKS[i % len(_MARKS)]}
+        axes.plot(
+            [line["SMD, test"]],
+            [line["test MSE"]],
+            label=line["method"],
+            linestyle="none",
+            markersize=8,
+            fillstyle="none",
+            markeredgewidth=2,
+            **style,
         )
     axes.set(xlabel="Sum of absolute mean gaps (SMD), held-out rows", ylabel="Mean squared error")
     axes.set_title(f"Predictions of {target}".replace("$", r"\$"), loc="left", size="medium")
-    axes.margins(0.15)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right upper", frameon=False)
     figure.savefig(path, dpi=120, format="png")
