@@ -66,7 +66,7 @@ def test_changes_and_tables(model):
         assert change["low"] == pytest.approx(np.quantile(some, 0.1))
     page = html.unescape(report.to_html())
     assert "On 600 held-out rows, which the constraint does not know, the largest gap of" in page
-    assert "The price: on the held-out rows the mean squared error of pay is" in page
+    assert "The price: on the held-out rows the typical error of pay (root mean square)" in page
     assert report.drivers[0][0] == "a"
 
 

@@ -54,7 +54,9 @@ def check(page, model, rows):
     near = {"rel": 1e-3, "abs": 1e-9}
     largest = max_mean_gap(y, predicted, sensitive_features=s)
     total = mean_parity_gap(y, predicted, sensitive_features=s)
-    shown = {name: number(page.inner_text(f"#{name}")) for name in ("mse", "r2", "max-gap", "smd")}
+    names = ("mse", "rmse", "r2", "max-gap", "smd")
+    shown = {name: number(page.inner_text(f"#{name}")) for name in names}
+    assert shown["rmse"] == pytest.approx(shown["mse"] ** 0.5, rel=1e-3)
     assert shown["mse"] == pytest.approx(mean_squared_error(y, predicted), **near)
     assert shown["r2"] == pytest.approx(r2_score(y, predicted), **near)
     assert shown["max-gap"] == pytest.approx(largest, **near)
@@ -101,6 +103,9 @@ def test_the_slider_by_mouse(opened, path, model):
     assert 0.5 < check(page, model, TRAIN) < 0.7
     assert page.inner_html("#distributions") != before[0]
     assert page.inner_html("#tradeoff") != before[1]
+    page.get_by_role("button", name="Back to the model").click()
+    assert check(page, model, TRAIN) == 0
+    assert page.inner_html("#distributions") == before[0]
 
 
 def test_other_rows_are_a_click_away(opened, path, model):

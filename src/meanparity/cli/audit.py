@@ -66,14 +66,23 @@ def audit(
         values = roles.numbers(frame, str(prediction or target))
         y = None if prediction is None or target is None else roles.numbers(frame, target)
         keep = np.isfinite(values) & (True if y is None else np.isfinite(y))
+        if missing not in ("error", "ignore", "group"):
+            raise ValueError(f"--missing {missing} is not known. Pass error, ignore or group.")
+        who = [*roles.sensitive, *roles.control]
         if missing == "ignore":
-            keep &= frame[list(roles.sensitive)].notna().all(axis=1).to_numpy()
+            keep &= frame[who].notna().all(axis=1).to_numpy()
         elif missing == "error":
-            _refuse_missing(frame[keep], roles)
-        people: dict[str, Any] = roles.people(frame[keep])
+            _refuse_missing(frame, keep, roles)
+        frame, values, y = frame[keep], values[keep], None if y is None else y[keep]
+        if missing == "group":
+            known = {name: frame[name].astype(object) for name in who}
+            frame = frame.assign(
+                **{name: column.where(column.notna(), "(empty)") for name, column in known.items()}
+            )
+        people: dict[str, Any] = roles.people(frame)
         found = compare_groups(
-            values[keep],
-            y_true=None if y is None else y[keep],
+            values,
+            y_true=y,
             confidence=confidence,
             within=within,
             **people,
@@ -89,11 +98,11 @@ def audit(
         raise typer.Exit(NOT_SHOWN)
 
 
-def _refuse_missing(frame: Any, roles: Roles) -> None:
+def _refuse_missing(frame: Any, keep: Any, roles: Roles) -> None:
     for column in (*roles.sensitive, *roles.control):
-        empty = frame[column].isna()
+        empty = frame[column].isna() & keep
         if empty.any():
             raise ValueError(
                 f"The column {column!r} has {int(empty.sum()):,} empty cells, the first in row "
-                f"{int(empty.idxmax()) + 1}. Fill them, or pass --missing ignore."
+                f"{int(empty.idxmax()) + 1}. Fill them, or pass --missing ignore or group."
             )

@@ -74,7 +74,8 @@ def compare(
     )
     with working() as tell:
         frame = read_table(data)
-        if len(frame) > rows:
+        whole = len(frame)
+        if whole > rows:
             frame = frame.sample(rows, random_state=seed).reset_index(drop=True)
         prepared = Prepared.of(frame, roles, test_size=test_size, seed=seed)
         train = prepared.train
@@ -90,6 +91,8 @@ def compare(
         typer.echo(json_module.dumps(found.to_dict("records"), indent=1, ensure_ascii=False))
         return
     _print(found)
+    used = min(rows, whole)
+    typer.echo(f"\n{used:,} of {whole:,} rows. Methods: docs/baselines.md, and the file of -o.")
     for path in (output, plot):
         if path is not None:
             typer.echo(str(path))

@@ -158,7 +158,10 @@ def _about(data: Path, fitted: TableModel) -> dict[str, Any]:
 
 
 def _text(page: Report, fitted: TableModel, output: Path | None, report: Path | None) -> str:
-    lines = [f"Model: {fitted.chosen}.", ""]
+    lines = [f"Model: {fitted.chosen}."]
+    if fitted.n_dropped:
+        lines.append(f"{fitted.n_dropped:,} rows without {page.target} were left out.")
+    lines.append("")
     lines += verdict(page.summaries, page.target, page.position)
     for summary in page.summaries:
         if not summary.part.constrained:

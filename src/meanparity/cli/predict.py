@@ -38,5 +38,6 @@ def predict(
         tell("predicting")
         rows = score_file(saved, data, output, unfairness=unfairness)
     column = f"predicted {saved.about['target']}"
-    data_out = {"output": str(output), "rows": rows, "column": column}
-    show(f"{rows:,} rows with {column!r}: {output}", data_out, json)
+    dial = saved.about["unfairness"] if unfairness is None else unfairness
+    data_out = {"output": str(output), "rows": rows, "column": column, "unfairness": dial}
+    show(f"{rows:,} rows with {column!r}, dial at {dial:.3g}: {output}", data_out, json)

@@ -107,6 +107,7 @@ def make_report(
     position: float,
     target: str = "y",
     columns: Any = None,
+    own: Sequence[str] | None = None,
     facts: Mapping[str, str] | None = None,
 ) -> Report:
     """Sum up predictions on several sets of rows.
@@ -123,6 +124,8 @@ def make_report(
         What is predicted.
     columns : (data frame of numbers, Part), optional
         Features of some rows and these rows, for drivers and proxies.
+    own : sequence of str, optional
+        Columns that are sensitive themselves, and no proxies.
     facts : mapping of str to str, optional
         What else is known.
     """
@@ -131,6 +134,7 @@ def make_report(
     found: Proxies | None = None
     if columns is not None:
         frame, part = columns
+        own = comparison.reading.sensitive if own is None else own
         some = np.arange(len(part.fair))
         if len(some) > _ENOUGH_ROWS:
             some = np.sort(np.random.default_rng(0).permutation(len(some))[:_ENOUGH_ROWS])
@@ -141,7 +145,8 @@ def make_report(
         if groups is not None:
             codes = np.asarray(groups.codes)[some]
             inside = codes >= 0
-            if len(np.unique(codes[inside])) > 1:
+            few = few.drop(columns=[name for name in own if name in few.columns])
+            if len(np.unique(codes[inside])) > 1 and few.shape[1]:
                 found = proxies(few[inside], sensitive_features=codes[inside])
     words = _constraint_words(comparison)
     return Report(summaries, target, position, words, drivers, found, dict(facts or {}))

@@ -110,6 +110,7 @@ class Summary:
         data = {
             "name": part.name,
             "n": len(part.fair),
+            "in_no_group": int((lines.codes < 0).sum()),
             "constrained": part.constrained,
             "zero": 1e-9 * max(float(np.ptp(part.free)), float(np.ptp(part.fair))),
             "groups": list(names),

@@ -47,7 +47,10 @@ def verdict(summaries: Sequence[Summary], target: str, position: float) -> list[
 
 def _held(summary: Summary, position: float) -> str:
     free, now = _gaps(summary, 1.0), _gaps(summary, position)
-    rows = f"On the {len(summary.part.fair):,} {summary.part.name}, where parity was asked for"
+    left_out = summary.data["in_no_group"]
+    rows = f"On the {len(summary.part.fair) - left_out:,} {summary.part.name}"
+    rows += f" whose group is known (of {len(summary.part.fair):,})" if left_out else ""
+    rows += ", where parity was asked for"
     whole = "all" if len(summary.data["strata"]["fair"]) == 1 else "its stratum"
     between = f"between the mean {summary.about} of a group and that of {whole}"
     without = f"without the constraint the largest would be {number(free)}."
@@ -55,13 +58,13 @@ def _held(summary: Summary, position: float) -> str:
         between = "in covariance with a sensitive number, in units of its standard deviation"
     if now <= summary.data["zero"]:
         return f"{rows}, there are no gaps {between} (beyond rounding, {now:.0e}); {without}"
-    return f"{rows}, the dial at {position:g} leaves gaps of up to {number(now)}; {without}"
+    return f"{rows}, the dial at {position:.3g} leaves gaps of up to {number(now)}; {without}"
 
 
 def _elsewhere(summary: Summary) -> str:
     name, now = summary.part.name, summary.after
     largest = max(now.findings, key=lambda finding: abs(finding.gap))
-    before = max(abs(finding.gap) for finding in summary.before.findings)
+    before = max(summary.before.findings, key=lambda finding: abs(finding.gap))
     sure = f"{100 * now.confidence:.0f}% interval {number(largest.low)} to {number(largest.high)}"
     says = (
         "this many rows do not tell it from zero"
@@ -71,7 +74,7 @@ def _elsewhere(summary: Summary) -> str:
     return (
         f"On {len(summary.part.fair):,} {name}, which the constraint does not know, the largest "
         f"gap of a mean {summary.about} is {number(largest.gap)} ({_who(largest)}; {sure}), "
-        f"{says}. Without the constraint it is {number(before)}."
+        f"{says}. Without the constraint it is {number(before.gap)} ({_who(before)})."
     )
 
 
@@ -79,12 +82,13 @@ def _price(summary: Summary, target: str, position: float) -> str:
     errors = summary.data["errors"]
     now, free = mean_squared_error(errors, position), errors[1][1]
     if free <= 0:
-        return f"The mean squared error of {target} on the {summary.part.name} is {number(now)}."
-    more = now / free - 1
+        return f"The typical error of {target} on the {summary.part.name} is {number(now**0.5)}."
+    more = (now / free) ** 0.5 - 1
     word = "higher" if more >= 0 else "lower"
     return (
-        f"The price: on the {summary.part.name} the mean squared error of {target} is "
-        f"{number(now)}, {share(abs(more))} {word} than without the constraint ({number(free)})."
+        f"The price: on the {summary.part.name} the typical error of {target} (root mean square) "
+        f"is {number(now**0.5)}, {share(abs(more))} {word} than the {number(free**0.5)} without "
+        "the constraint."
     )
 
 

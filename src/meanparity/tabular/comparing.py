@@ -103,7 +103,8 @@ def draw(table: Any, curve: TradeoffCurve, path: Any, target: str) -> None:
     axes.plot(curve.smd[:1], curve.mse[:1], "ko", markersize=9, label="meanparity, dial 0")
     others = table[~table["method"].str.startswith("meanparity")].to_dict("records")
     for i, line in enumerate(others):
-        style: dict[str, Any] = {"color": COLOURS[i % (len(COLOURS) - 1)], "marker": _MARKS[i % len(_MARKS)]}
+        style: dict[str, Any] = {"marker": _MARKS[i % len(_MARKS)]}
+        style["color"] = COLOURS[i % (len(COLOURS) - 1)]
         axes.plot(
             [line["SMD, test"]],
             [line["test MSE"]],

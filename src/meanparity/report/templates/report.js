@@ -17,6 +17,10 @@
   const squaredError = (part, u) => part.errors && (1 - u) ** 2 * part.errors[0][0]
     + 2 * u * (1 - u) * part.errors[0][1] + u ** 2 * part.errors[1][1];
   const gaps = (part, u) => part.gaps[0].map((fair, i) => Math.abs(mix(fair, part.gaps[1][i], u)));
+  const where = (part, u) => {
+    const sizes = gaps(part, u);
+    return part.gap_labels[sizes.indexOf(Math.max(...sizes))];
+  };
   const largest = (part, u) => gaps(part, u).reduce((a, b) => Math.max(a, b), 0);
   const ofStratum = (strata, k, u) => mix(strata.fair[k], strata.free[k], u);
 
@@ -32,8 +36,9 @@
     const svg = byId("tradeoff");
     svg.replaceChildren();
     svg.closest("figure").hidden = !part.errors;
+    svg.closest(".charts").classList.toggle("alone", !part.errors);
     if (!part.errors) return;
-    const [width, height, left, bottom] = [420, 300, 62, 44];
+    const [width, height, left, bottom] = [420, 300, 84, 44];
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const points = Array.from({ length: data.steps + 1 }, (_, i) => i / data.steps)
       .map((v) => [largest(part, v), squaredError(part, v)]);
@@ -45,8 +50,11 @@
     const y = (v) => height - bottom - (height - bottom - 16) * (v - low + 0.05 * span) / (1.1 * span);
     draw(svg, "path", { class: "axis", d: `M${left},8V${height - bottom}H${width - 6}` });
     draw(svg, "text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle", class: "quiet" }, "largest gap");
-    draw(svg, "text", { x: 12, y: 12, class: "quiet" }, "MSE");
-    for (const v of [0, top / 2, top]) draw(svg, "text", { x: x(v), y: height - bottom + 16, "text-anchor": "middle" }, number(v));
+    draw(svg, "text", { x: left + 8, y: 14, class: "quiet" }, "mean squared error");
+    for (const v of [0, top / 2, top]) {
+      const anchor = v === top ? "end" : "middle";
+      draw(svg, "text", { x: v === top ? width - 6 : x(v), y: height - bottom + 16, "text-anchor": anchor }, number(v));
+    }
     for (const v of [low, high]) draw(svg, "text", { x: left - 6, y: y(v) + 4, "text-anchor": "end" }, number(v));
     draw(svg, "polyline", { class: "curve", points: points.map(([a, b]) => `${x(a)},${y(b)}`).join(" ") });
     for (const [a, b] of [points[0], points[data.steps]]) draw(svg, "circle", { class: "end", cx: x(a), cy: y(b), r: 5 });
@@ -82,7 +90,7 @@
       draw(svg, "line", { class: "overall", x1: all, x2: all, y1: base - row + 4, y2: base + 4 });
     });
     for (const v of [low, (low + high) / 2, high]) {
-      draw(svg, "text", { x: x(v), y: height - 8, "text-anchor": v === high ? "end" : "middle" }, number(v));
+      draw(svg, "text", { x: x(v), y: height - 8, "text-anchor": v === high ? "end" : v === low ? "start" : "middle" }, number(v));
     }
   };
 
@@ -110,25 +118,38 @@
     }));
   };
 
+  let atModel = true; // whose position may lie between two steps of the slider
   const show = () => {
     const chosen = document.querySelector("input[name=part]:checked");
     const part = data.parts[chosen ? Number(chosen.value) : 0];
     zero = part.zero;
-    const step = Number(slider.value);
-    const u = step / data.steps;
-    byId("position").textContent = String(u);
+    const u = atModel ? data.position : Number(slider.value) / data.steps;
+    const step = Math.round(u * data.steps);
+    byId("position").textContent = String(Number(u.toFixed(3)));
+    byId("reset").hidden = atModel;
     slider.setAttribute("aria-valuetext", `${u}, largest gap ${number(largest(part, u))}`);
     byId("mse").textContent = part.errors ? number(squaredError(part, u)) : "not known";
     byId("r2").textContent = part.errors && part.variance > 0
       ? number(1 - squaredError(part, u) / part.variance) : "not known";
+    byId("rmse").textContent = part.errors ? number(Math.sqrt(squaredError(part, u))) : "not known";
     byId("max-gap").textContent = number(largest(part, u));
+    byId("max-gap-where").textContent = largest(part, u) > zero ? where(part, u) : "";
     byId("smd").textContent = number(gaps(part, u).reduce((a, b) => a + b, 0));
     drawTradeoff(part, u);
     drawDistributions(part, u, step);
     fillTable(part, u);
   };
 
-  slider.addEventListener("input", show);
+  slider.addEventListener("input", () => {
+    atModel = false;
+    show();
+  });
+  byId("reset").addEventListener("click", () => {
+    atModel = true;
+    slider.value = Math.round(data.position * data.steps);
+    show();
+    slider.focus();
+  });
   document.querySelectorAll("input[name=part]").forEach((input) => input.addEventListener("change", show));
   show();
 })();
