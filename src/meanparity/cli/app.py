@@ -54,7 +54,7 @@ def run() -> None:
             stream.reconfigure(errors="replace")
     try:
         app(args=[argument for argument in sys.argv[1:] if argument != "--debug"])
-    except (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError) as error:
+    except Exception as error:
         if debug:
             raise
         print(f"meanparity: {_one_line(error)}", file=sys.stderr)
@@ -68,4 +68,7 @@ def _one_line(error: BaseException) -> str:
     """What an error says, in one line; of the system, with the file that it is about."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.strerror}: {error.filename}"
-    return " ".join(str(error).split()) or type(error).__name__
+    words = " ".join(str(error).split())
+    if isinstance(error, ValueError | OSError | ImportError | RuntimeError):
+        return words or type(error).__name__
+    return f"{type(error).__name__}: {words} (--debug shows where)"

@@ -6,6 +6,7 @@ import json as json_module
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -35,6 +36,8 @@ from meanparity.tabular import (
 )
 from meanparity.tabular import compare as compare_methods
 
+_MOST_GROUPS = 20
+
 
 def compare(
     data: Data,
@@ -62,8 +65,9 @@ def compare(
     """
     if setting not in ("linear", "kernel"):
         raise ValueError(f"--setting {setting} is not known. Pass linear or kernel.")
-    for path in (output, plot):
-        check_can_write(path)
+    check_can_write(output, plot, kept=(data,))
+    if plot is not None and plot.suffix.lower() != ".png":
+        raise ValueError(f"--plot {plot.name} has to end with .png.")
     if output is not None:
         check_output(output)
     roles = Roles(
@@ -77,6 +81,12 @@ def compare(
         whole = len(frame)
         if whole > rows:
             frame = frame.sample(rows, random_state=seed).reset_index(drop=True)
+        for column in roles.sensitive:
+            if column in frame.columns and frame[column].nunique() > _MOST_GROUPS:
+                raise ValueError(
+                    f"The column {column!r} has {frame[column].nunique()} different values, but "
+                    "these methods compare groups. Cut it into bands."
+                )
         prepared = Prepared.of(frame, roles, test_size=test_size, seed=seed)
         train = prepared.train
         X, y, people = prepared.X[train], prepared.y[train], prepared.people["train"]
@@ -88,7 +98,17 @@ def compare(
             with draft_of(plot) as draft:
                 draw(found, curve, draft, target)
     if json:
-        typer.echo(json_module.dumps(found.to_dict("records"), indent=1, ensure_ascii=False))
+        records = (
+            found.astype(object)
+            .where(
+                np.isfinite(found.select_dtypes("number")).reindex(
+                    columns=found.columns, fill_value=True
+                ),
+                None,
+            )
+            .to_dict("records")
+        )
+        typer.echo(json_module.dumps(records, indent=1, ensure_ascii=False, allow_nan=False))
         return
     _print(found)
     used = min(rows, whole)

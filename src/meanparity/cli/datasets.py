@@ -33,6 +33,8 @@ def datasets(
     if name is not None and name not in LOADERS:
         hint = did_you_mean(name, LOADERS, 0.4)
         raise ValueError(f"There is no table {name!r}.{hint} There are: {', '.join(LOADERS)}.")
+    if output is not None and name is None:
+        raise ValueError("Name the table to write, as in: meanparity datasets adult -o adult.csv")
     check_can_write(output)
     found = {}
     for key in [name] if name else LOADERS:

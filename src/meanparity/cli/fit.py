@@ -88,8 +88,7 @@ def fit(
     """
     if max_gap is not None and unfairness:
         raise ValueError("Pass --max-gap or --unfairness, not both: each sets the dial.")
-    for path in (output, report):
-        check_can_write(path)
+    check_can_write(output, report, kept=(data, pool))
     roles = Roles(
         target, names(sensitive), names(control), weight, names(ignore), exclude_sensitive
     )
@@ -150,6 +149,8 @@ def _about(data: Path, fitted: TableModel) -> dict[str, Any]:
         "sensitive": list(roles.sensitive),
         "control": list(roles.control),
         "columns": list(fitted.columns),
+        "kinds": fitted.kinds,
+        "categories": fitted.categories,
         "model": fitted.chosen,
         "unfairness": float(fitted.estimator.unfairness_),
         "data": data.name,

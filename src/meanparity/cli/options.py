@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -73,16 +74,19 @@ def show(text: str, data: Any, as_json: bool) -> None:
     typer.echo(json.dumps(data, indent=1, default=str, allow_nan=False) if as_json else text)
 
 
-def check_can_write(path: Path | None) -> None:
-    """Refuse a place where nothing can be written, before the work is done."""
-    if path is None:
-        return
-    if path.is_dir():
-        raise ValueError(f"{str(path)!r} is a folder. Name a file.")
-    folder = path.parent
-    if not folder.exists():
-        raise ValueError(f"There is no folder {str(folder)!r} to write {path.name} to.")
-    import os
-
-    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise PermissionError(f"{str(path)!r} cannot be written: permission denied.")
+def check_can_write(*paths: Path | None, kept: Iterable[Path | None] = ()) -> None:
+    """Refuse places where nothing can be written, or should not, before the work is done."""
+    taken = [path.resolve() for path in kept if path is not None]
+    for path in paths:
+        if path is None:
+            continue
+        if path.is_dir():
+            raise ValueError(f"{str(path)!r} is a folder. Name a file.")
+        folder = path.parent
+        if not folder.exists():
+            raise ValueError(f"There is no folder {str(folder)!r} to write {path.name} to.")
+        if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+            raise PermissionError(f"{str(path)!r} cannot be written: permission denied.")
+        if path.resolve() in taken:
+            raise ValueError(f"{str(path)!r} would be overwritten by another file. Name another.")
+        taken.append(path.resolve())

@@ -31,7 +31,7 @@ def predict(
 
     - `meanparity predict model.skops new.csv -o scored.csv --unfairness 0.2`
     """
-    check_can_write(output)
+    check_can_write(output, kept=(model, data))
     check_output(output)
     with working() as tell:
         saved = read(model)

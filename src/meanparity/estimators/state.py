@@ -19,13 +19,13 @@ class Pairs:
 class PlainState(BaseEstimator):  # type: ignore[misc]
     """Estimators whose dicts by combination of groups are stored as pairs.
 
-    Files that cannot run code know text as keys only, and no tuples.
+    Files that cannot run code know text as keys only.
     """
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {
-            name: Pairs(tuple(value), tuple(value.values())) if _has_tuples(value) else value
+            name: Pairs(tuple(value), tuple(value.values())) if _has_other_keys(value) else value
             for name, value in state.items()
         }
 
@@ -40,5 +40,5 @@ class PlainState(BaseEstimator):  # type: ignore[misc]
         )
 
 
-def _has_tuples(value: Any) -> bool:
-    return isinstance(value, dict) and any(isinstance(key, tuple) for key in value)
+def _has_other_keys(value: Any) -> bool:
+    return isinstance(value, dict) and not all(isinstance(key, str) for key in value)

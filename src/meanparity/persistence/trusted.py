@@ -112,5 +112,7 @@ TRUSTED = (
     *(f"skrub.{name}" for name in _SKRUB),
     *(f"sklearn.gaussian_process.kernels.{name}" for name in _KERNELS),
     "numpy.dtype",
+    "pandas.DatetimeTZDtype",
+    "zoneinfo.ZoneInfo",
     "collections.UserDict",
 )

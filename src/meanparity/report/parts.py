@@ -134,8 +134,8 @@ class Summary:
             len(lines.names),
             lines.banded,
             "error" if is_error else "prediction",
-            _audited(unweighted, lines, codes >= 0, part.free - off),
-            _audited(unweighted, lines, codes >= 0, values - off),
+            _audited(unweighted, lines, part.free - off),
+            _audited(unweighted, lines, values - off),
             None if outcomes is None else dict(zip(names, outcomes, strict=True)),
             data,
         )
@@ -198,8 +198,8 @@ class _Lines:
         return cls(column, both, codes_of_lines, people, names, strata, stratum_of, banded)
 
 
-def _audited(part: Part, lines: _Lines, inside: Any, values: FloatArray) -> Audit:
-    control = None
+def _audited(part: Part, lines: _Lines, values: FloatArray) -> Audit:
+    control, inside = None, lines.codes >= 0
     if len(lines.stratum_names) > 1:
         names = np.array([*lines.stratum_names, ""], dtype=object)
         control = {"stratum": names[lines.strata][inside]}

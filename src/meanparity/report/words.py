@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from meanparity.audit import GroupFinding
 from meanparity.report.parts import Summary
 
+_ENOUGH = 10  # rows of a group whose gap is judged
+
 
 def number(value: float, zero: float = 0.0) -> str:
     """A number as people write it: four digits that count, and 0 for what is rounding.
@@ -62,28 +64,42 @@ def _held(summary: Summary, position: float) -> str:
 
 
 def _elsewhere(summary: Summary) -> str:
-    name, now = summary.part.name, summary.after
-    largest = max(now.findings, key=lambda finding: abs(finding.gap))
-    before = max(summary.before.findings, key=lambda finding: abs(finding.gap))
+    now, zero = summary.after, summary.data["zero"]
+    rows = f"On {len(summary.part.fair):,} {summary.part.name}, which the constraint does not know"
+    judged = [finding for finding in now.findings if finding.size >= _ENOUGH]
+    if not judged:
+        return f"{rows}, no group has {_ENOUGH} rows or more: nothing can be said of gaps."
+    largest = max(judged, key=lambda finding: abs(finding.gap))
+    before = next(f for f in summary.before.findings if _who(f) == _who(largest))
+    if all(abs(finding.gap) <= zero for finding in judged):
+        return f"{rows}, there are no gaps of a mean {summary.about} (beyond rounding)."
     sure = f"{100 * now.confidence:.0f}% interval {number(largest.low)} to {number(largest.high)}"
+    found = [finding for finding in judged if finding.p_holm <= 1 - now.confidence]
     says = (
-        "this many rows do not tell it from zero"
-        if largest.p_holm > 1 - now.confidence
-        else "which is more than chance explains"
+        f"In {len(found)} of {len(judged)} groups the gap is more than chance explains."
+        if found
+        else f"In none of {len(judged)} groups is the gap more than chance explains."
     )
+    few = len(now.findings) - len(judged)
+    says += f" {few} groups of fewer than {_ENOUGH} rows are not judged." if few else ""
     return (
-        f"On {len(summary.part.fair):,} {name}, which the constraint does not know, the largest "
-        f"gap of a mean {summary.about} is {number(largest.gap)} ({_who(largest)}; {sure}), "
-        f"{says}. Without the constraint it is {number(before.gap)} ({_who(before)})."
+        f"{rows}, the largest gap of a mean {summary.about} is {number(largest.gap)} "
+        f"({_who(largest)}; {sure}); without the constraint it is {number(before.gap)} there. "
+        + says
     )
 
 
 def _price(summary: Summary, target: str, position: float) -> str:
     errors = summary.data["errors"]
     now, free = mean_squared_error(errors, position), errors[1][1]
-    if free <= 0:
+    if free <= 1e-12 * summary.data["variance"]:
         return f"The typical error of {target} on the {summary.part.name} is {number(now**0.5)}."
     more = (now / free) ** 0.5 - 1
+    if abs(more) < 5e-4:
+        return (
+            f"The price: none on the {summary.part.name}; the typical error of {target} (root mean "
+            f"square) is {number(now**0.5)} with and without the constraint."
+        )
     word = "higher" if more >= 0 else "lower"
     return (
         f"The price: on the {summary.part.name} the typical error of {target} (root mean square) "
@@ -113,6 +129,8 @@ def rows_of(summary: Summary) -> list[dict[str, str]]:
     table = []
     zero = summary.data["zero"]
     for before, after in zip(summary.before.findings, summary.after.findings, strict=True):
+        if _who(before) not in summary.names:
+            continue
         row = {"group": _who(before), "n": f"{before.size:,}"}
         if summary.outcomes is not None:
             row["outcome"] = number(summary.outcomes[_who(before)])

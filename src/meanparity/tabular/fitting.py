@@ -45,6 +45,8 @@ class TableModel:
         Training, held-out and pool rows with the predictions of both ends.
     chosen : str
         How the model was chosen, in words.
+    kinds, categories : dict
+        What each feature holds, and the values of text columns that have few.
     n_dropped : int
         Rows without a target.
     features : data frame
@@ -58,6 +60,8 @@ class TableModel:
     columns: tuple[str, ...]
     parts: tuple[Part, ...]
     chosen: str
+    kinds: dict[str, str]
+    categories: dict[str, list[str]]
     n_dropped: int
     features: Any
     sample: Part
@@ -78,6 +82,8 @@ class TableModel:
             rows.columns,
             parts,
             chosen,
+            rows.kinds,
+            rows.categories,
             n_dropped,
             pd.DataFrame(X, columns=list(rows.names)),
             Part("sample", fair, free, sensitive),
@@ -185,9 +191,13 @@ def choose(
             else part.iloc[some].reset_index(drop=True)
             for name, part in people.items()
         }
+    # leave-one-out knows up to 200 combinations of values; folds know any number
+    who = (people["sensitive_features"], people["control_features"])
+    cells = np.prod([len(part.drop_duplicates()) for part in who if part is not None])
+    folds: dict[str, Any] = {"cv": None if cells <= 200 else 5}
     found: dict[str, tuple[float, Any, str]] = {}
     if model in ("auto", "linear"):
-        search: Any = ParityRidgeCV(**settings).fit(X, y, **people)
+        search: Any = ParityRidgeCV(**folds, **settings).fit(X, y, **people)
         error = float(np.min(search.cv_results_["mean_squared_error"]))
         words = f"linear, penalty {search.alpha_:.3g}"
         found["linear"] = error, ParityRidge(alpha=search.alpha_, **settings), words
@@ -197,7 +207,7 @@ def choose(
         if landmarks:
             options |= {"solver": "nystrom", "n_components": _LANDMARKS, "random_state": seed}
         gammas = [width / d for width in _WIDTHS]
-        search = ParityKernelRidgeCV(gammas=gammas, **options).fit(X, y, **people)
+        search = ParityKernelRidgeCV(gammas=gammas, **folds, **options).fit(X, y, **people)
         error = float(np.min(search.cv_results_["mean_squared_error"]))
         words = f"RBF kernel, gamma {search.gamma_:.3g}, penalty {search.alpha_:.3g}"
         words += f", {_LANDMARKS} landmarks" if landmarks else ""

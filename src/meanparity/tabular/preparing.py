@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from meanparity._typing import FloatArray, IntArray
 from meanparity.sources import Pool
+from meanparity.tabular.kinds import categories_of, conformed, kinds_of, new_values
 from meanparity.tabular.roles import Roles
 
 _FEWEST = 10
@@ -42,8 +44,12 @@ class Prepared:
         For "train" and "test", who is in which group, as estimators take it.
     keys : (n,) array of str
         The combination of sensitive values of each row.
-    frame : data frame
-        The training rows of the table.
+    kinds : dict
+        What each of `columns` holds.
+    who : dict
+        What the sensitive and control columns hold.
+    categories : dict
+        Values of the text columns that have few.
     n_dropped : int
         Rows without a target.
     """
@@ -58,7 +64,9 @@ class Prepared:
     test: IntArray
     people: dict[str, dict[str, Any]]
     keys: Any
-    frame: Any
+    kinds: dict[str, str]
+    who: dict[str, str]
+    categories: dict[str, list[str]]
     n_dropped: int
 
     @classmethod
@@ -82,7 +90,11 @@ class Prepared:
                     f"The sensitive column {column!r} has one value in all {len(frame):,} rows, so "
                     "that there is nothing to compare. Name another column."
                 )
+        _refuse_missing(frame, roles, missing)
         columns = roles.features(frame)
+        kinds = kinds_of(frame, columns)
+        who = kinds_of(frame, [*roles.sensitive, *roles.control])
+        frame = frame.assign(**conformed(frame, kinds, "The table"))
         keys = frame[list(roles.sensitive)].astype(object).map(str).agg(", ".join, axis=1)
         train, test = _split(keys, test_size, seed)
         encoder = _encoder().fit(frame.loc[train, columns])
@@ -94,14 +106,16 @@ class Prepared:
             roles,
             tuple(columns),
             encoder,
-            encoder.transform(frame[columns]),
+            encoded(encoder, frame[columns]),
             tuple(str(name) for name in encoder[0].get_feature_names_out()),
             y,
             train,
             test,
             people,
             keys.to_numpy(dtype=object),
-            frame.iloc[train],
+            kinds,
+            who,
+            categories_of(frame.iloc[train], kinds),
             int((~known).sum()),
         )
 
@@ -109,14 +123,24 @@ class Prepared:
         """People to be scored, as estimators take them."""
         self.roles.check(frame, "The pool", target=False)
         require_columns(frame, self.columns, "The pool")
-        unseen = unseen_values(frame, self.frame, self.columns)
+        rows = conformed(frame, self.kinds, "The pool")
+        unseen = new_values(rows, self.categories)
         if unseen:
             column, values = next(iter(unseen.items()))
             raise ValueError(
                 f"The pool has values of {column!r} that no training row has, such as "
                 f"{values[0]!r}. Leave these rows or the column out."
             )
-        return Pool(self.encoder.transform(frame[list(self.columns)]), **self.roles.people(frame))
+        who = conformed(frame, self.who, "The pool")
+        return Pool(encoded(self.encoder, rows), **self.roles.people(frame.assign(**who)))
+
+
+def encoded(encoder: Pipeline, rows: Any) -> FloatArray:
+    """Rows as numbers; a category that was not seen is none of the known ones."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Found unknown categories", UserWarning)
+        values: FloatArray = encoder.transform(rows)
+    return values
 
 
 def _encoder() -> Pipeline:
@@ -144,6 +168,19 @@ def _split(keys: Any, test_size: float, seed: int) -> tuple[IntArray, IntArray]:
     return np.sort(train), np.sort(test)
 
 
+def _refuse_missing(frame: Any, roles: Roles, missing: str) -> None:
+    """Refuse empty sensitive and control cells, unless something was said about them."""
+    if missing not in ("error", "ignore", "group"):
+        raise ValueError(f"missing={missing!r} is not known. Pass error, ignore or group.")
+    for column in (*roles.sensitive, *roles.control):
+        empty = frame[column].isna()
+        if missing == "error" and empty.any():
+            raise ValueError(
+                f"The column {column!r} has {int(empty.sum()):,} empty cells (missing values). "
+                "Fill them, or pass --missing ignore or --missing group."
+            )
+
+
 def require_columns(frame: Any, columns: Any, name: str) -> None:
     """Refuse a table without columns that the model needs."""
     lacking = [column for column in columns if column not in frame.columns]
@@ -152,15 +189,3 @@ def require_columns(frame: Any, columns: Any, name: str) -> None:
         raise ValueError(
             f"{name} lacks the column {lacking[0]!r}{more}, which the model was fitted with."
         )
-
-
-def unseen_values(frame: Any, train: Any, columns: Any, most: int = 40) -> dict[str, list[Any]]:
-    """Values of text columns with few values that are new."""
-    found = {}
-    for column in columns:
-        if train[column].dtype.kind in "biufcmM" or train[column].nunique() > most:
-            continue
-        new = set(frame[column].dropna().unique()) - set(train[column].dropna().unique())
-        if new:
-            found[column] = sorted(new, key=str)
-    return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ FORMATS = {
 }
 _TIMES = {"csv": 4, "tsv": 4, "parquet": 12, "feather": 4}  # memory of a table, of its file
 _CHUNK = 100_000
+_TYPES = {"text": "str", "number": "float64"}
 LARGE = 2**30  # bytes of a table in memory above which its file is read some rows at a time
 
 
@@ -38,59 +40,106 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
     path : str or path
         The file; its extension tells the format.
     columns : sequence of str, optional
-        Those that are needed; of a large file, the others are not read.
+        Those that are needed; of a large file, the others are not kept.
     """
+    import pandas as pd
+
     path, form = _checked(Path(path))
     if columns is not None and is_large(path):
         parts = [part[[c for c in columns if c in part.columns]] for part in read_batches(path)]
-        import pandas as pd
-
         return pd.concat(parts, ignore_index=True)
     require_memory(
         _TIMES[form] * path.stat().st_size,
         what=f"The table of {path.name}",
         advice="Free some memory.",
     )
-    import pandas as pd
-
-    try:
+    with _reading(path, form):
         if form in ("csv", "tsv"):
-            frame = pd.read_csv(path, sep=_separator(form), encoding="utf-8-sig", low_memory=False)
+            frame = pd.read_csv(path, low_memory=False, **_options(form))
         elif form == "parquet":
             frame = pd.read_parquet(path)
         else:
             frame = pd.read_feather(path)
-    except (OSError, MemoryError, KeyboardInterrupt):
-        raise
-    except Exception as error:
-        raise ValueError(_unreadable(path, form, error)) from error
     return _sound(frame, path)
 
 
-def read_batches(path: str | Path) -> Iterator[Any]:
-    """The same table, some rows at a time."""
+def read_batches(path: str | Path, kinds: Mapping[str, str] | None = None) -> Iterator[Any]:
+    """The same table, some rows at a time, with columns of the same kind in all parts.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    kinds : mapping of str to str, optional
+        Columns of text files that hold "text" or "number", whatever they look like.
+    """
     path, form = _checked(Path(path))
+    rows = 0
+    with ExitStack() as opened:
+        with _reading(path, form):
+            parts = _parts(path, form, kinds or {}, opened)
+        while True:
+            with _reading(path, form):
+                part = next(parts, None)
+            if part is None:
+                break
+            rows += len(part)
+            yield _sound(part, path)
+    if not rows:
+        raise ValueError(f"{path.name} has columns but no rows.")
+
+
+def _parts(path: Path, form: str, kinds: Mapping[str, str], opened: ExitStack) -> Iterator[Any]:
+    """Some rows at a time, as the reader gives them."""
+    if form in ("csv", "tsv"):
+        import pandas as pd
+
+        known = {**_kinds(path, form), **kinds}
+        types: Any = {name: _TYPES.get(kind, kind) for name, kind in known.items()}
+        return opened.enter_context(
+            pd.read_csv(path, chunksize=_CHUNK, dtype=types, **_options(form))
+        )
+    import pyarrow.dataset as pads
+
+    batches = pads.dataset(path, format=form).to_batches(batch_size=_CHUNK)
+    return (batch.to_pandas() for batch in batches if batch.num_rows)
+
+
+def _kinds(path: Path, form: str) -> dict[str, str]:
+    """What the columns of a text file hold, from all of its rows: one pass."""
     import pandas as pd
 
-    try:
-        if form in ("csv", "tsv"):
-            options = {"sep": _separator(form), "encoding": "utf-8-sig", "low_memory": False}
-            parts: Iterator[Any] = iter(pd.read_csv(path, chunksize=_CHUNK, **options))
-        else:
-            import pyarrow.dataset as pads
-
-            dataset = pads.dataset(path, format=form)
-            parts = (
-                batch.to_pandas()
-                for batch in dataset.to_batches(batch_size=_CHUNK)
-                if batch.num_rows
-            )
+    found: dict[str, set[str]] = {}
+    options = {"chunksize": _CHUNK, "low_memory": False, **_options(form)}
+    with pd.read_csv(path, **options) as parts:
         for part in parts:
-            yield _sound(part, path)
-    except (OSError, MemoryError, KeyboardInterrupt, GeneratorExit):
+            for name, column in part.items():
+                kind = column.dtype.kind
+                seen = found.setdefault(str(name), set())
+                if not column.isna().all():
+                    seen.add(kind if kind in "iuf" else "text")
+    kinds = {}
+    for name, seen in found.items():
+        if seen <= {"i", "u"} and seen:
+            kinds[name] = "Int64"
+        else:
+            kinds[name] = "text" if "text" in seen else "number"
+    return kinds
+
+
+@contextmanager
+def _reading(path: Path, form: str) -> Iterator[None]:
+    """Whatever a reader says becomes one clear sentence."""
+    try:
+        yield
+    except (OSError, MemoryError):
         raise
     except Exception as error:
         raise ValueError(_unreadable(path, form, error)) from error
+
+
+def _options(form: str) -> dict[str, Any]:
+    return {"sep": _separator(form), "encoding": "utf-8-sig"}
 
 
 def fingerprint(path: str | Path) -> str:
@@ -113,8 +162,22 @@ def _checked(path: Path) -> tuple[Path, str]:
     if not path.stat().st_size:
         raise ValueError(f"{str(path)!r} is empty.")
     if form in ("csv", "tsv"):
-        _refuse_repeated(_header(path, form), path)
+        header = _header(path, form)
+        _refuse_repeated(header, path)
+        if len(header) == 1 and ";" in header[0]:
+            raise ValueError(
+                f"The columns of {path.name} are separated by semicolons. Save it with commas."
+            )
+    elif form == "parquet":
+        _refuse_repeated(_parquet_names(path), path)
     return path, form
+
+
+def _parquet_names(path: Path) -> list[str]:
+    import pyarrow.parquet
+
+    with _reading(path, "parquet"):
+        return list(pyarrow.parquet.read_schema(path).names)
 
 
 def _header(path: Path, form: str) -> list[str]:

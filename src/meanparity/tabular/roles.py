@@ -84,7 +84,15 @@ class Roles:
 
     def people(self, frame: Any) -> dict[str, Any]:
         """Sensitive and control columns, and weights, as estimators take them."""
-        weights = None if self.weight is None else self.numbers(frame, self.weight)
+        weights = None
+        if self.weight is not None:
+            weights = self.numbers(frame, self.weight)
+            bad = ~(np.isfinite(weights) & (weights >= 0))
+            if bad.any():
+                raise ValueError(
+                    f"The weight column {self.weight!r} has {float(weights[bad][0])!r}. Weights "
+                    "are numbers of 0 or more."
+                )
         return {
             "sensitive_features": frame[list(self.sensitive)],
             "control_features": frame[list(self.control)] if self.control else None,

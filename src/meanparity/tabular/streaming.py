@@ -13,7 +13,8 @@ from meanparity._typing import IntArray
 from meanparity.report import Part
 from meanparity.solvers.statistics import Statistics
 from meanparity.tabular.fitting import TableModel, check_settings, choose, finished
-from meanparity.tabular.preparing import Prepared
+from meanparity.tabular.kinds import conformed
+from meanparity.tabular.preparing import Prepared, encoded
 from meanparity.tabular.reading import read_batches
 from meanparity.tabular.roles import Roles
 
@@ -108,7 +109,7 @@ def _training(
         keep = np.isfinite(y) & ~np.isin(here, held_out)
         some = part[keep].reset_index(drop=True)
         if len(some):
-            X = rows.encoder.transform(some[list(rows.columns)])
+            X = encoded(rows.encoder, conformed(some, rows.kinds, path.name))
             yield X, y[keep], roles.people(some), start
 
 
