@@ -213,7 +213,6 @@ def test_bad_pools_speak(folder, tmp_path):
 def test_bad_settings_speak(folder, tmp_path):
     people = folder / "people.csv"
     for more, message in (
-        (("--model", "forest"), "model='forest' is not known"),
         (("--max-gap", "5", "--unfairness", "0.5"), "not both"),
         (("--unfairness", "2"), "unfairness=2.0 is not a number between 0 and 1"),
         (("--test-size", "1.5"), "not a share between 0 and 1"),
@@ -231,6 +230,12 @@ def test_bad_settings_speak(folder, tmp_path):
     with pytest.raises(ValueError, match="is no model file"):
         run("predict", people, people, "-o", tmp_path / "s.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_unknown_choices_are_mistakes_of_the_command(folder):
+    for more in (("--model", "forest"), ("--missing", "foo"), ("--nowhere",)):
+        assert run("fit", folder / "people.csv", *FIT, *more)[0] == 2
+    assert run("fit", folder / "people.csv")[0] == 2
 
 
 def test_an_altered_model_is_refused(folder, tmp_path):

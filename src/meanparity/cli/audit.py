@@ -13,6 +13,7 @@ from meanparity.cli.options import (
     Data,
     Json,
     Missing,
+    MissingCells,
     Sensitive,
     Weight,
     names,
@@ -38,7 +39,7 @@ def audit(
         typer.Option(help="A harmless gap: status 3 unless all are shown to be within ± this."),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    missing: Missing = "error",
+    missing: Missing = MissingCells.error,
     json: Json = False,
 ) -> None:
     """Compare the mean outcome, or prediction, of every group with that of all.
@@ -66,8 +67,6 @@ def audit(
         values = roles.numbers(frame, str(prediction or target))
         y = None if prediction is None or target is None else roles.numbers(frame, target)
         keep = np.isfinite(values) & (True if y is None else np.isfinite(y))
-        if missing not in ("error", "ignore", "group"):
-            raise ValueError(f"--missing {missing} is not known. Pass error, ignore or group.")
         who = [*roles.sensitive, *roles.control]
         if missing == "ignore":
             keep &= frame[who].notna().all(axis=1).to_numpy()

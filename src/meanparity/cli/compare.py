@@ -18,6 +18,7 @@ from meanparity.cli.options import (
     Json,
     Seed,
     Sensitive,
+    Setting,
     Target,
     TestSize,
     check_can_write,
@@ -43,7 +44,7 @@ def compare(
     data: Data,
     target: Target,
     sensitive: Sensitive,
-    setting: Annotated[str, typer.Option(help="linear or kernel methods.")] = "linear",
+    setting: Annotated[Setting, typer.Option(help="Which methods.")] = Setting.linear,
     rows: Annotated[
         int, typer.Option(min=50, help="At most so many rows: some methods are slow.")
     ] = 2_000,
@@ -63,8 +64,6 @@ def compare(
     --------
     - `meanparity compare people.csv --target salary --sensitive sex --plot compare.png`
     """
-    if setting not in ("linear", "kernel"):
-        raise ValueError(f"--setting {setting} is not known. Pass linear or kernel.")
     check_can_write(output, plot, kept=(data,))
     if plot is not None and plot.suffix.lower() != ".png":
         raise ValueError(f"--plot {plot.name} has to end with .png.")
@@ -90,8 +89,8 @@ def compare(
         prepared = Prepared.of(frame, roles, test_size=test_size, seed=seed)
         train = prepared.train
         X, y, people = prepared.X[train], prepared.y[train], prepared.people["train"]
-        estimator, _ = choose(X, y, people, setting, seed, {})
-        found, curve = compare_methods(prepared, estimator, setting=setting, tell=tell)
+        estimator, _ = choose(X, y, people, setting.value, seed, {})
+        found, curve = compare_methods(prepared, estimator, setting=setting.value, tell=tell)
         if output is not None:
             write_table(found, output)
         if plot is not None:

@@ -19,7 +19,9 @@ from meanparity.cli.options import (
     Ignore,
     Json,
     Missing,
+    MissingCells,
     Model,
+    ModelKind,
     Seed,
     Sensitive,
     Target,
@@ -32,7 +34,7 @@ from meanparity.cli.options import (
 )
 from meanparity.persistence import save
 from meanparity.report import Report
-from meanparity.report.words import verdict
+from meanparity.report.words import mean_squared_error, verdict
 from meanparity.tabular import (
     Roles,
     TableModel,
@@ -58,11 +60,11 @@ def fit(
     unfairness: Annotated[
         float, typer.Option(help="The dial: 0 is parity, 1 is unconstrained.")
     ] = 0.0,
-    model: Model = "auto",
+    model: Model = ModelKind.auto,
     exclude_sensitive: Exclude = False,
     weight: Weight = None,
     ignore: Ignore = None,
-    missing: Missing = "error",
+    missing: Missing = MissingCells.error,
     test_size: TestSize = 0.2,
     seed: Seed = 0,
     output: Annotated[
@@ -101,10 +103,10 @@ def fit(
             rows,
             roles,
             pool=people,
-            model=model,
+            model=model.value,
             unfairness=unfairness,
             max_gap=max_gap,
-            missing=missing,
+            missing=missing.value,
             test_size=test_size,
             seed=seed,
             tell=tell,
@@ -178,12 +180,10 @@ def _data(page: Report, fitted: TableModel, output: Path | None, report: Path | 
 
     parts = []
     for summary in page.summaries:
-        errors = summary.data["errors"]
-        u = page.position
-        mse = None
+        errors, mse = summary.data["errors"], None
         if errors is not None:
-            a, b, c = errors[0][0], errors[0][1], errors[1][1]
-            mse = {"now": (1 - u) ** 2 * a + 2 * u * (1 - u) * b + u**2 * c, "free": c, "fair": a}
+            positions = {"now": page.position, "fair": 0.0, "free": 1.0}
+            mse = {name: mean_squared_error(errors, u) for name, u in positions.items()}
         parts.append(
             {
                 "rows": summary.part.name,

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,30 @@ import typer
 from rich.console import Console
 
 from meanparity.exceptions import ParityWarning
+
+
+class MissingCells(StrEnum):
+    """What to do with empty sensitive cells."""
+
+    error = "error"
+    ignore = "ignore"
+    group = "group"
+
+
+class ModelKind(StrEnum):
+    """Which functions."""
+
+    auto = "auto"
+    linear = "linear"
+    kernel = "kernel"
+
+
+class Setting(StrEnum):
+    """Which variants of the methods."""
+
+    linear = "linear"
+    kernel = "kernel"
+
 
 Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather file.", metavar="DATA")]
 Target = Annotated[str, typer.Option(help="The column with the outcome, numbers.")]
@@ -30,9 +55,9 @@ Exclude = Annotated[
     bool, typer.Option("--exclude-sensitive", help="Sensitive columns are no features.")
 ]
 Missing = Annotated[
-    str, typer.Option(help="Empty sensitive cells: error, ignore (rows in no group) or group.")
+    MissingCells, typer.Option(help="Empty sensitive cells: rows in no group, or a group.")
 ]
-Model = Annotated[str, typer.Option(help="linear, kernel, or auto: what predicts better.")]
+Model = Annotated[ModelKind, typer.Option(help="auto: what predicts better.")]
 TestSize = Annotated[float, typer.Option(help="Share of the rows that is held out.")]
 Seed = Annotated[int, typer.Option(help="Where chance comes from.")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
