@@ -13,6 +13,7 @@ from sklearn.metrics import mean_squared_error
 
 from meanparity import ParityKernelRidge, ParityKernelRidgeCV, ParityRidge
 from meanparity.metrics import group_means, max_mean_gap, mean_parity_gap
+from meanparity.report import Part, make_report
 from meanparity.report.parts import BINS, STEPS
 from meanparity.report.words import mean_squared_error as at
 
@@ -68,6 +69,34 @@ def test_changes_and_tables(model):
     assert "On 600 held-out rows, which the constraint does not know, the largest gap of" in page
     assert "The price: on the held-out rows the typical error of pay (root mean square)" in page
     assert report.drivers[0][0] == "a"
+
+
+def test_drivers_and_proxies_are_shares_of_variance():
+    rng = np.random.default_rng(0)
+    job = rng.choice(["p", "q", "r"], N)
+    frame = pd.DataFrame({f"job_{name}": (job == name) * 1.0 for name in "pqr"})
+    frame["x"], frame["const"] = rng.standard_normal(N), 1.0
+    sensitive = pd.DataFrame({"sex": np.where((job == "p") ^ (rng.random(N) < 0.2), "F", "M")})
+    model = ParityRidge().fit(frame, Y, sensitive_features=sensitive)
+    fair, free = model.tradeoff_.predict(frame, [0.0, 1.0])
+    part = Part("rows", fair, free, sensitive, Y)
+    origin = {f"job_{name}": "job" for name in "pqr"}
+    report = make_report(
+        [part],
+        comparison=model.tradeoff_.comparison,
+        position=0.0,
+        columns=(frame, part),
+        origin=origin,
+    )
+    shares = {name: before for name, before, _ in report.drivers}
+    assert set(shares) == {"job", "x", "const"}
+    by_job = pd.Series(free).groupby(job).transform("mean")
+    assert shares["job"] == pytest.approx(by_job.var() / free.var(ddof=1))
+    assert shares["const"] == 0
+    told = dict(report.proxies.columns)
+    is_f = pd.Series((sensitive["sex"] == "F") * 1.0)
+    assert told["job"] == pytest.approx(is_f.groupby(job).transform("mean").var() / is_f.var())
+    assert report.proxies.joint >= told["job"]
 
 
 def test_verdict_of_constrained_rows(model):

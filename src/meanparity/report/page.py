@@ -107,7 +107,7 @@ def make_report(
     position: float,
     target: str = "y",
     columns: Any = None,
-    own: Sequence[str] | None = None,
+    origin: Mapping[str, str] | None = None,
     facts: Mapping[str, str] | None = None,
 ) -> Report:
     """Sum up predictions on several sets of rows.
@@ -124,8 +124,8 @@ def make_report(
         What is predicted.
     columns : (data frame of numbers, Part), optional
         Features of some rows and these rows, for drivers and proxies.
-    own : sequence of str, optional
-        Columns that are sensitive themselves, and no proxies.
+    origin : mapping of str to str, optional
+        Which column of a table each of `columns` came from.
     facts : mapping of str to str, optional
         What else is known.
     """
@@ -134,40 +134,51 @@ def make_report(
     found: Proxies | None = None
     if columns is not None:
         frame, part = columns
-        own = comparison.reading.sensitive if own is None else own
         some = np.arange(len(part.fair))
         if len(some) > _ENOUGH_ROWS:
             some = np.sort(np.random.default_rng(0).permutation(len(some))[:_ENOUGH_ROWS])
-        few = frame.iloc[some]
+        blocks = _blocks(frame.iloc[some], origin or {})
         values = (1 - position) * part.fair + position * part.free
-        drivers = _drivers(few, part.free[some], values[some])
+        ends = [_shares(blocks, end[some, None]) for end in (part.free, values)]
+        best = sorted(blocks, key=lambda name: -max(ends[0][name], ends[1][name]))[:_DRIVERS]
+        drivers = tuple((name, ends[0][name], ends[1][name]) for name in best)
         groups = comparison.reading.groups(part.sensitive_features)
-        if groups is not None:
+        others = {n: X for n, X in blocks.items() if n not in comparison.reading.sensitive}
+        if groups is not None and others:
             codes = np.asarray(groups.codes)[some]
             inside = codes >= 0
-            few = few.drop(columns=[name for name in own if name in few.columns])
-            if len(np.unique(codes[inside])) > 1 and few.shape[1]:
-                found = proxies(few[inside], sensitive_features=codes[inside])
+            if len(np.unique(codes[inside])) > 1:
+                found = _proxies({n: X[inside] for n, X in others.items()}, codes[inside])
     words = _constraint_words(comparison)
     return Report(summaries, target, position, words, drivers, found, dict(facts or {}))
 
 
-def _drivers(
-    columns: Any, free: FloatArray, now: FloatArray
-) -> tuple[tuple[str, float, float], ...]:
-    """Columns that explain most of the variance of the predictions, each alone."""
-    X = np.asarray(columns, dtype=float)
-    X = X - X.mean(axis=0)
-    spread = np.sqrt((X**2).sum(axis=0))
-    ends = []
-    for values in (free, now):
-        centred = values - values.mean()
-        size = np.sqrt((centred**2).sum())
-        top = np.where(spread > 0, X.T @ centred, 0.0)
-        ends.append((top / (np.where(spread > 0, spread, 1.0) * (size or 1.0))) ** 2)
-    order = np.argsort(-np.maximum(*ends), kind="stable")[:_DRIVERS]
-    names = [str(name) for name in columns.columns]
-    return tuple((names[j], float(ends[0][j]), float(ends[1][j])) for j in order)
+def _blocks(frame: Any, origin: Mapping[str, str]) -> dict[str, FloatArray]:
+    """The numbers that each column of a table became."""
+    names: dict[str, list[str]] = {}
+    for name in frame.columns:
+        names.setdefault(str(origin.get(name, name)), []).append(name)
+    return {name: np.asarray(frame[some], dtype=float) for name, some in names.items()}
+
+
+def _shares(blocks: Mapping[str, FloatArray], targets: FloatArray) -> dict[str, float]:
+    """Share of the variance of targets, (n, k), that each block of columns explains alone."""
+    centred = targets - targets.mean(axis=0)
+    total = float((centred**2).sum())
+    found = {}
+    for name, X in blocks.items():
+        basis, sizes, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+        basis = basis[:, sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1e-300)]
+        found[name] = float(((basis.T @ centred) ** 2).sum()) / total if total > 0 else 0.0
+    return found
+
+
+def _proxies(blocks: Mapping[str, FloatArray], codes: Any) -> Proxies:
+    """How much of the groups each column tells, and all together."""
+    indicators = (codes[:, None] == np.unique(codes)).astype(float)
+    shares = _shares(blocks, indicators)
+    joint = proxies(np.hstack(list(blocks.values())), sensitive_features=codes).joint
+    return Proxies(tuple(sorted(shares.items(), key=lambda item: -item[1])), joint)
 
 
 def _constraint_words(comparison: Comparison) -> str:

@@ -52,6 +52,12 @@ class Part:
     sample_weight: FloatArray | None = None
     constrained: bool = False
 
+    def __post_init__(self) -> None:
+        for name in ("fair", "free", "y", "sample_weight"):
+            value: Any = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, np.asarray(value, dtype=np.float64))
+
 
 @dataclass(frozen=True, eq=False)
 class Summary:

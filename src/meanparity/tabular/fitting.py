@@ -94,11 +94,6 @@ class TableModel:
         """The last step."""
         return self.pipeline[-1]
 
-    def _own(self) -> list[str]:
-        """The columns of numbers that sensitive columns became."""
-        came_from = getattr(self.pipeline[0], "output_to_input_", {})
-        return [name for name, column in came_from.items() if column in self.roles.sensitive]
-
     def report(self, facts: Mapping[str, str] | None = None) -> Report:
         """The page about it."""
         return make_report(
@@ -107,7 +102,7 @@ class TableModel:
             position=float(self.estimator.unfairness_),
             target=str(self.roles.target),
             columns=(self.features, self.sample),
-            own=self._own(),
+            origin=getattr(self.pipeline[0], "output_to_input_", {}),
             facts={"model": self.chosen, **(facts or {})},
         )
 
