@@ -27,7 +27,7 @@ def paper_data() -> Path:
     """The folder with the paper's data files."""
     folder = os.environ.get("MEANPARITY_DATA")
     if not folder:
-        pytest.skip("set MEANPARITY_DATA to the folder with the paper's data files to run this")
+        pytest.fail("set MEANPARITY_DATA to the paper's files, or pass -m 'not data'")
     return Path(folder)
 
 

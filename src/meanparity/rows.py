@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from functools import cached_property
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from meanparity._typing import FloatArray, IntArray
+from meanparity.columns import (
+    are_numbers,
+    chosen,
+    is_continuous,
+    require_numbers,
+    same_columns,
+)
 from meanparity.groups import (
     Groups,
     combine,
@@ -24,8 +29,6 @@ from meanparity.groups import (
     read_columns,
     read_levels,
 )
-
-_FEW = 20  # a column of numbers with more values than this is a number and no category
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +96,7 @@ class Reading:
     ) -> Rows:
         """Other rows, whose columns are found by name, or by position where they have none."""
         columns = read_columns(sensitive_features, n_rows=n_rows)
-        columns = _same_columns(columns, self.sensitive, "sensitive")
+        columns = same_columns(columns, self.sensitive, "sensitive")
         if self.control:
             if control_features is None:
                 raise ValueError(
@@ -102,7 +105,7 @@ class Reading:
                     "meanparity.Pool(X, sensitive_features, control_features)."
                 )
             control = read_columns(control_features, n_rows=n_rows, role="control")
-            columns |= _same_columns(control, self.control, "control")
+            columns |= same_columns(control, self.control, "control")
         elif control_features is not None:
             raise ValueError("control_features are given here, but fit had none. Leave them out.")
         return Rows._of(self, columns, sample_weight, y)
@@ -194,10 +197,10 @@ class Rows:
             many = tuple(
                 name
                 for name, values, found in zip(sensitive, levels, codes.T, strict=False)
-                if _is_continuous(values, int((found >= 0).sum()))
+                if is_continuous(values, int((found >= 0).sum()))
             )
         else:
-            many = _chosen(continuous, sensitive)
+            many = chosen(continuous, sensitive)
         reading = Reading(sensitive, tuple(control), many, intersectional, missing)
         return cls._of(reading, columns, sample_weight, y, (levels, codes))
 
@@ -241,7 +244,7 @@ class Rows:
         levels, codes = read_levels(columns, reading.missing) if read is None else read
         for name, values in zip(reading.sensitive, levels, strict=False):
             if name in reading.continuous:
-                _require_numbers(name, values)
+                require_numbers(name, values)
         cells, which = combine(codes, [len(values) for values in levels])
         weights = sample_weight
         if weights is not None:
@@ -386,70 +389,3 @@ class Rows:
     @property
     def _columns(self) -> tuple[str, ...]:
         return self.reading.sensitive + self.reading.control
-
-
-def are_numbers(values: Sequence[Hashable]) -> bool:
-    """Whether all values are numbers; True and False are none."""
-    types = set(map(type, values))
-    return all(issubclass(t, Real | Decimal) and not issubclass(t, bool | np.bool_) for t in types)
-
-
-def _require_numbers(name: str, values: Sequence[Any]) -> None:
-    if are_numbers(values) and np.isfinite(np.array(values, dtype=float)).all():
-        return
-    odd = [v for v in values if not are_numbers([v]) or not np.isfinite(float(v))]
-    raise ValueError(
-        f"Sensitive column {name!r} is read as a number, but holds {odd[0]!r}. Pass finite "
-        "numbers, or leave it out of continuous."
-    )
-
-
-def _is_continuous(values: Sequence[Hashable], n_known: int) -> bool:
-    """Whether a column with these values is a number rather than a category."""
-    if not values or not are_numbers(values):
-        return False
-    fractions = any(not float(value).is_integer() for value in values)  # type: ignore[arg-type]
-    return len(values) > _FEW or (fractions and 2 * len(values) > n_known)
-
-
-def _chosen(continuous: Any, sensitive: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the columns that a list of names and positions means."""
-    wanted: list[Any] = [continuous] if np.ndim(continuous) == 0 else list(continuous)
-    names = []
-    for column in wanted:
-        if isinstance(column, str) and column in sensitive:
-            names.append(column)
-        elif _is_position(column) and -len(sensitive) <= column < len(sensitive):
-            names.append(sensitive[column])
-        else:
-            raise ValueError(
-                f"continuous holds {column!r}, but the sensitive columns are {list(sensitive)}. "
-                "Pass names or positions of these, 'auto', or [] if all are categories."
-            )
-    return tuple(dict.fromkeys(names))
-
-
-def _is_position(column: Any) -> bool:
-    """Whether this is a whole number; True is none."""
-    return isinstance(column, Integral) and not isinstance(column, bool | np.bool_)
-
-
-def _same_columns(
-    columns: dict[str, NDArray[Any]], names: tuple[str, ...], role: str
-) -> dict[str, NDArray[Any]]:
-    """Columns under the names and in the order they had in fit."""
-    if set(columns) == set(names):
-        return {name: columns[name] for name in names}
-    numbered = _have_no_names(columns, role) or _have_no_names(names, role)
-    if numbered and len(columns) == len(names):
-        return dict(zip(names, columns.values(), strict=True))
-    raise ValueError(
-        f"{role}_features has the columns {list(columns)}, but fit saw {list(names)}. Pass these."
-    )
-
-
-def _have_no_names(columns: Any, role: str) -> bool:
-    """Whether columns came without names and were numbered."""
-    return all(
-        name == role or (name.startswith(role) and name[len(role) :].isdigit()) for name in columns
-    )

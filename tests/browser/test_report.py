@@ -11,6 +11,7 @@ from meanparity import ParityKernelRidge
 from meanparity.metrics import group_means, max_mean_gap, mean_parity_gap
 from meanparity.report import Part, make_report
 
+pytestmark = pytest.mark.browser
 RNG = np.random.default_rng(0)
 N = 500
 X = RNG.standard_normal((N, 3))

@@ -160,7 +160,7 @@ BAD_FILES = {
     "nothing.csv": (None, "There is no file"),
     "empty.csv": ("", "is empty"),
     "header.csv": ("salary,sex,x\n", "has columns but no rows"),
-    "data.xlsx": ("salary,sex,x\n" + ROWS, "has the extension '.xlsx'. Known are .csv"),
+    "data.xlsx": ("salary,sex,x\n" + ROWS, "has the extension '.xlsx'. Known are .parquet"),
     "broken.parquet": ("salary,sex,x\n" + ROWS, "cannot be read as parquet"),
     "broken.feather": ("salary,sex,x\n" + ROWS, "cannot be read as feather"),
     "twice.csv": ("salary,sex,sex\n" + ROWS, "has 2 columns named 'sex'"),

@@ -9,11 +9,12 @@ import numpy as np
 
 from meanparity._typing import FloatArray
 from meanparity.baselines.penalty import PenaltyRidge
+from meanparity.columns import are_numbers
 from meanparity.constraints import cell_numbers
 from meanparity.estimators.training import refuse_identifier
 from meanparity.kernels import AbstractKernel, BoundKernel, Kernel
 from meanparity.linalg import dense_features, pivoted_cholesky, require_memory
-from meanparity.rows import Rows, are_numbers
+from meanparity.rows import Rows
 
 _TOLERANCE = 1e-15  # of the largest κ(s, s): what is left of less is rounding
 _FEW = 256  # features up to which they are found one by one

@@ -96,10 +96,9 @@ class Summary:
     @classmethod
     def of(cls, part: Part, comparison: Comparison, position: float) -> Summary:
         """Sum up the rows of a part."""
-        if comparison.weight_scope == "loss":
-            unweighted = replace(part, sample_weight=None)
-        else:
-            unweighted = part
+        # weights of the loss alone do not count in the means of groups
+        no_weights = comparison.weight_scope == "loss"
+        counted = replace(part, sample_weight=None) if no_weights else part
         lines = _Lines.of(part, comparison)
         counts = np.bincount(lines.codes[lines.codes >= 0], minlength=len(lines.names))
         shown = np.sort(np.argsort(-counts, kind="stable")[:MOST_GROUPS])
@@ -110,8 +109,8 @@ class Summary:
         is_error = isinstance(comparison.constraint, ResidualParity) and part.y is not None
         off = part.y if is_error and part.y is not None else np.zeros(len(part.fair))
         values = (1 - position) * part.fair + position * part.free
-        means = _means(unweighted, codes, len(names))
-        strata = _means(unweighted, lines.strata, len(lines.stratum_names))
+        means = _means(counted, codes, len(names))
+        strata = _means(counted, lines.strata, len(lines.stratum_names))
         outcomes = None if part.y is None else means(part.y)
         data = {
             "name": part.name,
@@ -140,8 +139,8 @@ class Summary:
             len(lines.names),
             lines.banded,
             "error" if is_error else "prediction",
-            _audited(unweighted, lines, part.free - off),
-            _audited(unweighted, lines, values - off),
+            _audited(counted, lines, part.free - off),
+            _audited(counted, lines, values - off),
             None if outcomes is None else dict(zip(names, outcomes, strict=True)),
             data,
         )

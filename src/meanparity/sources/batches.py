@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from meanparity.exceptions import did_you_mean
 
 BATCH_ROWS = 65_536
-_FORMATS = {
+FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".csv": "csv",
@@ -236,25 +236,25 @@ def _found(path: Path) -> list[Path]:
     inside = sorted(
         file
         for file in path.rglob("*")
-        if file.suffix.lower() in _FORMATS
+        if file.suffix.lower() in FORMATS
         and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
     )
     if not inside:
         raise ValueError(
             f"The folder {os.fspath(path)!r} has no files with one of the extensions "
-            f"{', '.join(_FORMATS)}."
+            f"{', '.join(FORMATS)}."
         )
     return inside
 
 
 def _format(path: Path) -> str:
     """The format of a file by its extension."""
-    if path.suffix.lower() not in _FORMATS:
+    if path.suffix.lower() not in FORMATS:
         raise ValueError(
-            f"{path.name!r} has the extension {path.suffix!r}. Known are {', '.join(_FORMATS)}; "
+            f"{path.name!r} has the extension {path.suffix!r}. Known are {', '.join(FORMATS)}; "
             "pass other files as a pyarrow.dataset.dataset."
         )
-    return _FORMATS[path.suffix.lower()]
+    return FORMATS[path.suffix.lower()]
 
 
 def _names(value: Any) -> tuple[Any, ...]:

@@ -6,20 +6,13 @@ import csv
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from meanparity.linalg import require_memory
+from meanparity.sources import FORMATS
 
-FORMATS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".feather": "feather",
-    ".arrow": "feather",
-    ".ipc": "feather",
-}
 _TIMES = {"csv": 4, "tsv": 4, "parquet": 12, "feather": 4}  # memory of a table, of its file
 _CHUNK = 100_000
 _TYPES = {"text": "str", "number": "float64"}
@@ -94,7 +87,8 @@ def _parts(path: Path, form: str, kinds: Mapping[str, str], opened: ExitStack) -
     if form in ("csv", "tsv"):
         import pandas as pd
 
-        known = {**_kinds(path, form), **kinds}
+        state = path.stat()
+        known = {**_kinds(path, form, state.st_size, state.st_mtime_ns), **kinds}
         types: Any = {name: _TYPES.get(kind, kind) for name, kind in known.items()}
         return opened.enter_context(
             pd.read_csv(path, chunksize=_CHUNK, dtype=types, **_options(form))
@@ -105,8 +99,9 @@ def _parts(path: Path, form: str, kinds: Mapping[str, str], opened: ExitStack) -
     return (batch.to_pandas() for batch in batches if batch.num_rows)
 
 
-def _kinds(path: Path, form: str) -> dict[str, str]:
-    """What the columns of a text file hold, from all of its rows: one pass."""
+@lru_cache(maxsize=8)
+def _kinds(path: Path, form: str, size: int, changed: int) -> dict[str, str]:
+    """What the columns of a text file hold, from all of its rows: one pass for each state of it."""
     import pandas as pd
 
     found: dict[str, set[str]] = {}

@@ -61,12 +61,10 @@ def fit_file(
     estimator.set_params(unfairness=unfairness, max_gap=max_gap)
     start = estimator.statistics(X, y, **rows.people["train"])
     found: Statistics | None = None
-    done = 0
     for X, y, people, seen in _training(path, rows, held_out):
         more = estimator.more(start, X, y, **people)
         found = more if found is None else found + more
-        done = seen
-        tell(f"fitting: {done:,} of {total:,} rows")
+        tell(f"fitting: {seen:,} of {total:,} rows")
     assert found is not None
     estimator.fit_statistics(found, pool=scored)
     part = _predicted(estimator, path, rows, held_out, total, tell)

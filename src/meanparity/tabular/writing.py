@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from meanparity.files import draft_of
-from meanparity.tabular.reading import FORMATS
+from meanparity.sources import FORMATS
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
