@@ -123,6 +123,9 @@ def test_fit_says_it_in_json_too(folder):
     assert 0 < found["unfairness"] < 1
     assert [part["rows"] for part in found["parts"]] == ["training rows", "held-out rows"]
     assert found["parts"][0]["mse"]["free"] <= found["parts"][0]["mse"]["now"] + 1e-9
+    gaps = [abs(finding["gap"]) for finding in found["parts"][0]["after"]["findings"]]
+    assert len(gaps) == 12  # four groups in each of three grades
+    assert max(gaps) == pytest.approx(10)
     assert found["model"].startswith("linear")
 
 
@@ -137,6 +140,17 @@ def test_compare_is_a_table_and_a_picture(folder, tmp_path):
     assert found.loc["meanparity, dial 0", "SMD, training"] < 1e-8
     assert found.loc["OLS", "SMD, training"] > 10
     assert (tmp_path / "methods.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_compare_writes_strict_json(folder):
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    few = ("--rows", "50", "--test-size", "0.02", "--json")  # one row has no variance
+    _, output = run("compare", folder / "people.csv", *FIT, "--ignore", "id", *few)
+    found = json.loads(output, parse_constant=refuse)
+    assert found[0]["method"] == "meanparity, dial 0"
+    assert found[0]["test R²"] is None
 
 
 def test_datasets_and_version(tmp_path):

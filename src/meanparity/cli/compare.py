@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -97,17 +95,9 @@ def compare(
             with draft_of(plot) as draft:
                 draw(found, curve, draft, target)
     if json:
-        records = (
-            found.astype(object)
-            .where(
-                np.isfinite(found.select_dtypes("number")).reindex(
-                    columns=found.columns, fill_value=True
-                ),
-                None,
-            )
-            .to_dict("records")
-        )
-        typer.echo(json_module.dumps(records, indent=1, ensure_ascii=False, allow_nan=False))
+        # pandas writes null for what is not finite
+        options = {"indent": 1, "force_ascii": False, "double_precision": 15}
+        typer.echo(found.to_json(orient="records", **options))
         return
     _print(found)
     used = min(rows, whole)

@@ -28,7 +28,7 @@ People = dict[str, Any]
 
 
 def fit_files(model: StreamingRegressor, source: Any, y: Any, *, pool: Any, **named: Any) -> Any:
-    """Fit to files, whose columns are passed by name, in one pass over record batches."""
+    """Fit to files, whose columns are passed by name, by record batches: a sample, then all."""
     check_parameters(model)
     files = Files.open(source)
     own = model.sensitive_columns
