@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow lint format bench reproduce clean
+.PHONY: demo test test-slow mutants lint format bench reproduce clean
 
 $(READY): pyproject.toml
 	python3 -m venv $(VENV)
@@ -35,6 +35,13 @@ test-slow: $(READY)  ## statistical and large tests
 	$(say_left_out)
 	$(PYTEST) -m "slow$(LEFT_OUT)"
 
+SEED ?= 0
+SAMPLE ?= 200
+ROOMS ?=
+JOBS ?= $(WORKERS)
+mutants: $(READY)  ## small changes to the package, and those that no test notices (SEED, SAMPLE, ROOMS="audit report")
+	$(BIN)/python -m tools.mutants --seed $(SEED) --sample $(SAMPLE) --jobs $(JOBS) $(if $(ROOMS),--rooms $(ROOMS))
+
 lint: $(READY)  ## style, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -54,7 +61,7 @@ bench: $(READY)  ## time and memory beside scikit-learn and the paper's formula 
 	$(BIN)/python -m benchmarks.bench_exact
 
 reproduce: $(READY)  ## the paper's tables and figures (ARGS="--quick", ARGS="fig:tradeoff", ...)
-	$(BIN)/meanparity reproduce --out output/reproduction $(ARGS)
+	$(BIN)/python -m reproduction $(ARGS)
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

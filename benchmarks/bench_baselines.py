@@ -1,7 +1,7 @@
-"""Time of the baselines beside one KernelRidge fit, and of the reduction beside its loop.
+"""Time of the baselines compared with one KernelRidge fit, and of the reduction with its loop.
 
-Run it on an idle machine (`make bench`). All figures that matter are ratios within this one run;
-of several runs the fastest counts.
+Run it on an idle machine (`make bench`). The results that matter are ratios within this one run.
+Each time is the shortest of several runs.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
-from tests.oracles.reduction import LoopedReduction
 
 from meanparity.baselines import METHODS, CorrelationBoundedRegression, ReductionRegressor
+from tests.oracles.reduction import LoopedReduction
 
 KERNEL_ROWS, RBF = 4000, {"kernel": "rbf", "gamma": 0.05, "alpha": 1.0}
 LINEAR_ROWS, LINEAR_COLUMNS = 2000, 100
@@ -44,7 +44,7 @@ def kernels():
     X, y, s = make_data(KERNEL_ROWS, 20)
     KernelRidge(**RBF).fit(X[:500], y[:500])
     base = fastest(lambda: KernelRidge(**RBF).fit(X, y))
-    print(f"one KernelRidge fit on {KERNEL_ROWS} rows: {base:.2f} s; times of it:")
+    print(f"one KernelRidge fit to {KERNEL_ROWS} rows: {base:.2f} s; multiples of this time:")
     rows = {}
 
     def add(name, sensitive, note="", **settings):
@@ -57,7 +57,7 @@ def kernels():
     add("Barycenter", s, " (KernelRidge)", estimator=KernelRidge(**RBF))
     numbers = np.random.default_rng(1).standard_normal(KERNEL_ROWS)
     for name in ("FKR-3", "NRFC"):
-        add(name, numbers, ", S a number", **RBF)
+        add(name, numbers, ", numeric S", **RBF)
     return rows
 
 
@@ -90,8 +90,8 @@ def reduction():
 
     looped = fastest(loop, 1)
     print(
-        f"reduction, {LOOP_ROWS} rows, {LOOP_ROUNDS} rounds: {1e3 * ours:.0f} ms, a loop over rows "
-        f"and thresholds {looped:.1f} s, {looped / ours:.0f} times as long"
+        f"reduction, {LOOP_ROWS} rows, {LOOP_ROUNDS} rounds: {1e3 * ours:.0f} ms; a loop over rows "
+        f"and thresholds: {looped:.1f} s, {looped / ours:.0f} times as long"
     )
     return {"ours": ours, "loop": looped, "ratio": looped / ours}
 
@@ -100,7 +100,7 @@ def main():
     results = {"kernels": kernels(), "bounds": bounds(), "reduction": reduction()}
     Path("output").mkdir(exist_ok=True)
     Path("output/bench_baselines.json").write_text(json.dumps(results, indent=1))
-    print("numbers: output/bench_baselines.json")
+    print("Results: output/bench_baselines.json")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What choosing the penalty costs: leave-one-out beside one Cholesky, folds beside one fit.
+"""Time to choose the penalty: leave-one-out and folds, compared with one factorisation and one fit.
 
-Run it on an idle machine (`make bench`). All figures that matter are ratios within this one run.
+Run it on an idle machine (`make bench`). The results that matter are ratios within this one run.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ def seconds(run, repeats=3):
 
 
 def leave_one_out(n):
-    """Times of one Cholesky factorisation that a search of 20 penalties takes, its fit included."""
+    """Time of one Cholesky factorisation, and of a search over 20 penalties with its final fit."""
     X, y, s = make_data(n, 20)
     K = rbf_kernel(X, gamma=0.05)
     K[np.diag_indices(n)] += 1.0
     factor = seconds(lambda: scipy.linalg.cholesky(K, check_finite=False))
-    search = ParityKernelRidgeCV(kernel="rbf", gamma=0.05, alphas=ALPHAS)
+    search = ParityKernelRidgeCV(kernel="rbf", gammas=0.05, alphas=ALPHAS)
     return {"cholesky": factor, "search": seconds(lambda: search.fit(X, y, sensitive_features=s))}
 
 
 def folds():
-    """Five folds and 20 penalties of linear regression, beside one fit and scikit-learn's."""
+    """Time of five folds and 20 penalties of linear regression, of one fit, and of RidgeCV."""
     X, y, s = make_data(ROWS, COLUMNS)
     ours = ParityRidgeCV(alphas=ALPHAS, cv=5)
     return {
@@ -62,11 +62,11 @@ def main():
     for n in SIZES:
         row = results["leave-one-out"][n] = leave_one_out(n)
         times = row["search"] / row["cholesky"]
-        print(f"leave-one-out, n = {n}, 20 penalties: {times:.1f} times one Cholesky factorisation")
+        print(f"leave-one-out, n = {n}, 20 penalties: {times:.1f} Cholesky factorisations")
     row = results["folds"]
     print(
         f"5 folds, 20 penalties, {ROWS:,} rows, {COLUMNS} columns: {row['ours']:.2f} s, "
-        f"{row['ours'] / row['one fit']:.1f} fits; scikit-learn's RidgeCV takes "
+        f"the time of {row['ours'] / row['one fit']:.1f} fits; scikit-learn's RidgeCV takes "
         f"{row['sklearn'] / row['ours']:.1f} times as long"
     )
     out = Path("output")

@@ -1,8 +1,8 @@
-"""The exact kernel fit, dense and by conjugate gradients, up to the whole Adult table.
+"""Time and memory of the exact kernel fit, dense and by conjugate gradients, on rows of Adult.
 
-Run it on an idle machine (`python -m benchmarks.bench_exact`, minutes, 10 GiB). The columns are
-those of the curves in docs/scaling.md, RBF with γ = 0.1 and α = 1. Every measurement is a process
-of its own.
+Run it on an idle machine (`python -m benchmarks.bench_exact`; it takes minutes and 10 GiB). The
+columns are those of the curves in docs/scaling.md, with an RBF kernel, γ = 0.1 and α = 1. Every
+measurement runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+
 from benchmarks.bench_fit import forget_peak, peak_bytes
 
 SIZES = (1_000, 4_000, 10_000, 30_162)
@@ -22,9 +23,8 @@ SOLVERS = ("dense", "conjugate_gradient")
 
 
 def measure(solver, n):
-    """In a child process: one fit, timed, with the most memory that the process had."""
-    from tests.landmark_curves import problem
-
+    """Time of one fit, and the peak memory of the process; runs in a child process."""
+    from benchmarks.landmark_curves import problem
     from meanparity import ParityKernelRidge
 
     model = ParityKernelRidge(kernel="rbf", gamma=0.1, fit_intercept=True, solver=solver)
@@ -68,9 +68,9 @@ def main():
         for solver, row in rows.items():
             print(
                 f"{n:>7,} rows, {solver:>18}: {row['seconds']:6.1f} s, peak "
-                f"{row['peak'] / 2**30:5.2f} GiB, residual {row['residual']:.0e} sd"
+                f"{row['peak'] / 2**30:5.2f} GiB, remaining gap {row['residual']:.0e} sd"
             )
-        print(f"{'':>13}predictions at most {np.abs(apart).max():.0e} apart", flush=True)
+        print(f"{'':>13}predictions differ by at most {np.abs(apart).max():.0e}", flush=True)
     out = Path("output")
     out.mkdir(exist_ok=True)
     (out / "bench_exact.json").write_text(json.dumps(results, indent=1))

@@ -1,9 +1,9 @@
-"""Time and memory of a fit, beside scikit-learn's KernelRidge and the paper's formula.
+"""Time and memory of a fit, compared with scikit-learn's KernelRidge and the paper's formula.
 
-Run it on an idle machine (`make bench`). Every measurement is a process of its own, so that no
-contender inherits memory or warm caches from another; each process first fits a small problem, so
-that imports and the BLAS's own buffers are not counted. Of `REPEATS` runs the fastest counts.
-All figures that matter are ratios within this one run.
+Run it on an idle machine (`make bench`). Every measurement runs in a process of its own, so that
+none inherits memory or caches from another. Each process first fits a small problem, so that
+imports and the buffers of the BLAS are not counted. Each time is the shortest of `REPEATS` runs.
+The results that matter are ratios within this one run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def fit_ours(X, y, s):
 
 
 def fit_pool(X, y, s):
-    """The same with parity on a pool of as many rows, too."""
+    """The same with parity on a pool of the same size as well."""
     from meanparity import ParityKernelRidge
 
     Z, _, groups = make_data(len(y), seed=1)
@@ -53,7 +53,7 @@ def fit_sklearn(X, y, s):
 
 
 def fit_paper(X, y, s):
-    """Appendix B as printed: eigenproblem, projection, pseudo-inverse."""
+    """The paper's appendix B as printed: eigenproblem, projection, pseudo-inverse."""
     from sklearn.metrics.pairwise import rbf_kernel
 
     n = len(y)
@@ -73,7 +73,7 @@ CONTENDERS = {"ours": fit_ours, "pool": fit_pool, "sklearn": fit_sklearn, "paper
 
 
 def peak_bytes():
-    """The most memory this process has had resident."""
+    """Peak resident memory of this process."""
     try:
         status = Path("/proc/self/status").read_text()
         return int(status.split("VmHWM:")[1].split()[0]) * 1024
@@ -85,11 +85,11 @@ def forget_peak():
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
-        print("peaks include the warm-up on this system", file=sys.stderr)
+        print("on this system, peak memory includes the warm-up", file=sys.stderr)
 
 
 def measure(contender, n):
-    """In a child process: one fit, timed, with the memory it added."""
+    """Time of one fit, and the memory that it added; runs in a child process."""
     fit = CONTENDERS[contender]
     fit(*make_data(WARM_UP if contender != "paper" else 200))
     X, y, s = make_data(n)
@@ -107,7 +107,7 @@ def measure(contender, n):
 
 
 def gemm_rate():
-    """Multiplications and additions per second of a large float64 product, in this process."""
+    """Operations per second of a large float64 matrix product in this process."""
     A = np.random.default_rng(0).standard_normal((4000, 4000))
     A @ A
     times = []
@@ -138,7 +138,7 @@ def child(contender, n, repeats=1):
 
 def main():
     rate = gemm_rate()
-    print(f"this machine's float64 gemm: {rate / 1e9:.0f} GFLOP/s\n")
+    print(f"float64 matrix product on this machine: {rate / 1e9:.0f} GFLOP/s\n")
     print(f"{'n':>6} {'ours':>9} {'sklearn':>9} {'ratio':>6} {'paper':>9} {'faster':>7}"
           f" {'with pool':>9} {'memory ours':>12} {'sklearn':>8} {'51 points':>10}"
           f" {'gemm rate':>10}")  # fmt: skip
@@ -159,7 +159,7 @@ def main():
     print(f"\nimport: scikit-learn {base:.2f} s, meanparity adds {ours - base:.2f} s")
     Path("output").mkdir(exist_ok=True)
     Path("output/bench_fit.json").write_text(json.dumps(results, indent=1))
-    print("numbers: output/bench_fit.json")
+    print("Results: output/bench_fit.json")
 
 
 def print_row(n, row, rate):

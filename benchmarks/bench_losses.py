@@ -1,15 +1,16 @@
-"""Newton's method and L-BFGS beside the paper's Adam on its smooth-L1 problem.
+"""Newton's method and L-BFGS compared with the paper's Adam on its smooth-L1 problem.
 
 The paper's linear setting on the bundled Communities & Crime table: no ridge penalty, mean parity,
-smooth L1 with β = 0.1 and β = 1. Counted is the time until the objective is within `CLOSE` of the
-optimum; Adam at the paper's learning rate of 1e-4 has `STEPS` steps for that. All figures that
-matter are ratios within this one run.
+smooth L1 with β = 0.1 and β = 1. Every time is that of the free and the constrained fit together,
+until the constrained objective is within `CLOSE` of the optimum. Adam has the paper's learning rate
+of 1e-4 and at most `STEPS` steps. The results that matter are ratios within this one run.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,18 +18,30 @@ import numpy as np
 from meanparity import ParityKernelRegressor
 from meanparity.datasets import load_communities_crime
 from meanparity.losses import SmoothL1
+from reproduction.adam import descend
 
 CLOSE = 1e-4
 STEPS = 40_000
 
 
-def fit(X, y, s, best=None, **parameters):
-    """Seconds until the constrained objective is close to the best, and where it ended."""
+def fit(X, y, s, loss, solver):
+    """The constrained mean loss at every step."""
+    model = ParityKernelRegressor(alpha=0.0, loss=loss, solver=solver)
+    model.fit(X, y, sensitive_features=s)
+    return model.history_["constrained"]["objective"] / len(y)
+
+
+def adam(X, y, s, loss):
+    """The same for the paper's Adam."""
+    descend(X, y, s, loss, fair=False, steps=STEPS)
+    return descend(X, y, s, loss, fair=True, steps=STEPS).loss
+
+
+def measure(run, best):
+    """Seconds until the constrained objective is close to the best, and where it ends."""
     start = time.perf_counter()
-    model = ParityKernelRegressor(alpha=0.0, **parameters).fit(X, y, sensitive_features=s)
+    objective = run()
     seconds = time.perf_counter() - start
-    objective = model.history_["constrained"]["objective"]
-    best = objective[-1] if best is None else best
     close = np.flatnonzero(objective <= best * (1 + CLOSE))
     share = (close[0] if len(close) else len(objective)) / max(len(objective) - 1, 1)
     return {
@@ -44,27 +57,25 @@ def main():
     results = {}
     for beta in (0.1, 1.0):
         loss = SmoothL1(beta)
-        model = ParityKernelRegressor(alpha=0.0, loss=loss).fit(X, y, sensitive_features=s)
-        best = model.tradeoff_.objective(0.0)
+        best = fit(X, y, s, loss, "newton")[-1]
         row = {}
-        for optimizer in ("newton", "lbfgs"):
-            runs = [fit(X, y, s, best, loss=loss, optimizer=optimizer) for _ in range(5)]
-            row[optimizer] = min(runs, key=lambda run: run["seconds"])
-        row["adam"] = fit(X, y, s, best, loss=loss, optimizer="adam", max_iter=STEPS)
+        for solver in ("newton", "lbfgs"):
+            runs = [measure(partial(fit, X, y, s, loss, solver), best) for _ in range(5)]
+            row[solver] = min(runs, key=lambda run: run["seconds"])
+        row["adam"] = paper = measure(partial(adam, X, y, s, loss), best)
         results[beta] = row
-        adam = row["adam"]
-        more = "" if adam["came close"] else "more than "
-        for optimizer in ("newton", "lbfgs"):
-            ratio = adam["seconds"] / row[optimizer]["seconds"]
+        more = "" if paper["came close"] else "more than "
+        for solver in ("newton", "lbfgs"):
+            ratio = paper["seconds"] / row[solver]["seconds"]
             print(
-                f"β = {beta}: {optimizer} {1e3 * row[optimizer]['seconds']:.0f} ms, Adam {more}"
-                f"{adam['seconds']:.1f} s: {more}{ratio:.0f} times as long"
+                f"β = {beta}: {solver} {1e3 * row[solver]['seconds']:.0f} ms, Adam {more}"
+                f"{paper['seconds']:.1f} s: {more}{ratio:.0f} times as long"
             )
-        if not adam["came close"]:
-            print(f"    and Adam is still {adam['above']:.1e} above the optimum")
+        if not paper["came close"]:
+            print(f"    at the end, Adam is {paper['above']:.1e} above the optimum")
     Path("output").mkdir(exist_ok=True)
     Path("output/bench_losses.json").write_text(json.dumps(results, indent=1))
-    print("numbers: output/bench_losses.json")
+    print("Results: output/bench_losses.json")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Kernels at landmarks on millions of rows, beside scikit-learn's Nystroem and Ridge.
+"""Kernel fits with landmarks to millions of rows, compared with scikit-learn's Nystroem and Ridge.
 
-Run it on an idle machine (`python -m benchmarks.bench_scale`, minutes; `--rows` for less). Rows are
-single precision, 20 columns, 4 groups, 500 landmarks. Every measurement is a process of its own.
-scikit-learn keeps the features of all rows, so it runs on the rows that fit. All figures that
-matter are ratios within this one run.
+Run it on an idle machine (`python -m benchmarks.bench_scale`, minutes; `--rows` for fewer rows).
+Rows are in single precision, with 20 columns, 4 groups and 500 landmarks. Every measurement runs in
+a process of its own. scikit-learn keeps the features of all rows in memory, so it gets fewer rows.
+The results that matter are ratios within this one run.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+
 from benchmarks.bench_fit import forget_peak, peak_bytes
 
 COLUMNS, COMPONENTS, GAMMA = 20, 500, 0.05
@@ -34,16 +35,14 @@ def make_data(n, seed=0):
 
 
 def fit_ours(X, y, s, landmarks):
-    from meanparity import ParityKernelRidge
+    from meanparity import Nystrom, ParityKernelRidge
 
     model = ParityKernelRidge(
         kernel="rbf",
         gamma=GAMMA,
         alpha=1.0,
         fit_intercept=True,
-        solver="nystrom",
-        n_components=COMPONENTS,
-        landmarks=landmarks,
+        solver=Nystrom(COMPONENTS, landmarks=landmarks),
     )
     return model.fit(X, y, sensitive_features=s)
 
@@ -58,7 +57,7 @@ def fit_sklearn(X, y, s, landmarks):
 
 
 def gemm_rate():
-    """Operations per second of a large float32 product, in this process."""
+    """Operations per second of a large float32 matrix product in this process."""
     A = np.random.default_rng(0).standard_normal((4000, 4000)).astype(np.float32)
     A @ A
     times = []
@@ -70,7 +69,7 @@ def gemm_rate():
 
 
 def measure(contender, n, landmarks):
-    """In a child process: one fit, timed, with the most memory that the process had."""
+    """Time of one fit, and the peak memory of the process; runs in a child process."""
     fit = fit_ours if contender == "ours" else fit_sklearn
     fit(*make_data(2000), landmarks)
     rate = gemm_rate()
@@ -115,13 +114,13 @@ def main():
             print(
                 f"{n:>10,} rows, {landmarks:>10}: {row['seconds']:6.1f} s, peak "
                 f"{row['peak'] / 2**30:.2f} GiB, {row['share']:.0%} of the float32 gemm rate, "
-                f"residual {row['residual']:.0e} sd, test error {row['error']:.5f}",
+                f"remaining gap {row['residual']:.0e} sd, test error {row['error']:.5f}",
                 flush=True,
             )
     seconds = {n: results[f"ours uniform {n}"]["seconds"] for n in DOUBLED if n <= arguments.rows}
     for n, now in seconds.items():
         if n // 2 in seconds:
-            print(f"{n:>10,} rows take {now / seconds[n // 2]:.2f} times as long as half of them")
+            print(f"{n:>10,} rows take {now / seconds[n // 2]:.2f} times as long as half as many")
     n = min(SKLEARN_ROWS, arguments.rows)
     row = results[f"sklearn {n}"] = child("sklearn", n)
     ours = results[f"ours uniform {n}"]

@@ -20,7 +20,7 @@ from meanparity import ParityKernelRidge
 from meanparity.datasets import load_communities_crime
 from meanparity.displays import GroupDistributionDisplay, TradeoffDisplay
 from meanparity.metrics import group_means, max_mean_gap, mean_parity_gap
-from meanparity.report import Part, make_report
+from meanparity.report import PredictedRows, make_report
 
 OUTPUT = Path("output")
 
@@ -66,7 +66,7 @@ def print_table(title: str, predictions: dict, y: np.ndarray, s: np.ndarray) -> 
     rows = {
         "mean squared error": lambda p: mean_squared_error(y, p),
         "R²": lambda p: r2_score(y, p),
-        "SMD (sum of mean gaps)": lambda p: mean_parity_gap(y, p, sensitive_features=s),
+        "sum of absolute mean gaps": lambda p: mean_parity_gap(y, p, sensitive_features=s),
         "largest gap to the overall mean": lambda p: max_mean_gap(y, p, sensitive_features=s),
     }
     for group in np.unique(s):
@@ -98,13 +98,14 @@ def save_pictures(model: ParityKernelRidge, train: tuple, held_out: tuple) -> No
 
 def save_report(model: ParityKernelRidge, train: tuple, held_out: tuple) -> None:
     """The page about both sets of rows, for people who were not there."""
-    parts = []
+    row_sets = []
     for name, (X, y, s) in (("training rows", train), ("held-out rows", held_out)):
         fair, free = model.tradeoff_.predict(X, [0.0, 1.0])
-        asked = name == "training rows"
-        parts.append(Part(name, fair, free, {"largest share": s}, y, constrained=asked))
+        constrained = name == "training rows"
+        groups = {"largest share": s}
+        row_sets.append(PredictedRows(name, fair, free, groups, y, constrained=constrained))
     report = make_report(
-        parts,
+        row_sets,
         comparison=model.tradeoff_.comparison,
         position=model.unfairness_,
         target="violent crimes per head",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from meanparity.rows import Rows
+from meanparity.data.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Case:
 
     @property
     def rows(self) -> Rows:
-        return Rows.of(self.codes)
+        return Rows.from_columns(self.codes)
 
     @property
     def scale(self) -> float:

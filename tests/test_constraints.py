@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from meanparity.groups import Groups
+from meanparity.rows import Rows
 
 from meanparity import CovarianceParity, LinearParity, MeanParity, ResidualParity
 from meanparity.constraints import Functionals, numeric_labels, resolve_constraint
-from meanparity.groups import Groups
-from meanparity.rows import Rows
 
 CONSTRAINTS = [
     MeanParity(),

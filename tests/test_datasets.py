@@ -294,11 +294,11 @@ def test_synthetic_draws_anew_without_a_seed():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_samples": 0}, r"n_samples=0 is not a count\. Pass a whole number, at least 1"),
-        ({"n_samples": 10.0}, r"n_samples=10\.0 is not a count"),
-        ({"n_features": -1}, r"n_features=-1 is not a count"),
-        ({"n_sensitive": True}, r"n_sensitive=True is not a count"),
-        ({"n_sensitive": 6}, r"n_sensitive=6 exceeds n_features=5.*Raise n_features"),
+        ({"n_samples": 0}, r"n_samples=0 is not a positive integer\. Pass at least 1"),
+        ({"n_samples": 10.0}, r"n_samples=10\.0 is not a positive integer"),
+        ({"n_features": -1}, r"n_features=-1 is not a positive integer"),
+        ({"n_sensitive": True}, r"n_sensitive=True is not a positive integer"),
+        ({"n_sensitive": 6}, r"n_sensitive=6 exceeds n_features=5.*Increase n_features"),
         ({"noise": -0.1}, r"noise=-0\.1 is not allowed\. Pass a finite number 0 or more"),
         ({"noise": float("nan")}, r"noise=nan is not allowed"),
         ({"noise": "0.1"}, r"noise='0\.1' is not allowed"),

@@ -11,7 +11,12 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from meanparity import ParityKernelRidge, ParityRidge
+from meanparity import (
+    ParityKernelClassifier,
+    ParityKernelRegressor,
+    ParityKernelRidge,
+    ParityRidge,
+)
 from meanparity.datasets import make_synthetic
 from meanparity.displays import GroupDistributionDisplay, TradeoffDisplay
 from meanparity.metrics import group_means, mean_parity_gap
@@ -66,7 +71,7 @@ def test_line_is_the_curve(model, data):
     (line,) = display.lines_
     np.testing.assert_array_equal(line.get_xdata(), curve.smd)
     np.testing.assert_array_equal(line.get_ydata(), curve.mse)
-    assert "(SMD)" in display.ax_.get_xlabel()
+    assert display.ax_.get_xlabel() == "Sum of absolute mean gaps"
     assert display.ax_.get_ylabel() == "Mean squared error"
     assert display.figure_ is display.ax_.figure
 
@@ -255,7 +260,7 @@ def test_means_and_densities_are_those_of_the_groups():
             assert (x[0], x[-1]) == (member.min(), member.max())
             np.testing.assert_allclose(line.get_ydata(), gaussian_kde(member)(x))
         gap = mean_parity_gap(None, values, sensitive_features=s)
-        assert ax.get_title("right") == f"SMD = {gap:.3g}"
+        assert ax.get_title("right") == f"sum of mean gaps = {gap:.4g}"
     assert legend_texts(display.axes_[0].get_legend()) == [
         "a (n = 50)",
         "b (n = 80)",
@@ -286,7 +291,7 @@ def test_everything_constant_can_be_drawn(value):
     display.figure_.canvas.draw()
     for ax in display.axes_:
         assert not densities(ax)
-        assert ax.get_title("right") == "SMD = 0"
+        assert ax.get_title("right") == "sum of mean gaps = 0"
         low, high = ax.get_xlim()
         assert low < value < high
 
@@ -304,7 +309,7 @@ def test_from_estimator_draws_the_free_prediction_or_the_response(model, data):
     free = model.tradeoff_.at(1.0).predict(X)
     for before, expected, title in (
         ("free", free, "Before: unconstrained prediction"),
-        ("response", y, "Before: response y"),
+        ("response", y, "Before: outcome y"),
     ):
         display = GroupDistributionDisplay.from_estimator(
             model, X, y, sensitive_features=s, before=before, axes=Figure().subplots(2)
@@ -326,7 +331,7 @@ def test_means_meet_on_the_training_rows(data):
     assert above == pytest.approx(mean_parity_gap(y, free, sensitive_features=s))
     assert below < 1e-12 < 0.05 < above
     assert display.axes_[1].get_title("left") == f"After: prediction, {PARITY}"
-    assert display.axes_[1].get_title("right") == "SMD = 0"
+    assert display.axes_[1].get_title("right") == "sum of mean gaps = 0"
 
 
 def test_many_groups_differ_in_style_and_have_their_legend_outside():
@@ -353,6 +358,72 @@ def test_legend_shows_labels_that_matplotlib_would_hide_or_typeset():
     assert texts == [r"\$0 to \$9 (n = 1)", "_unknown (n = 1)"]
 
 
+def loss_models():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 2))
+    s = np.where(rng.random(150) < 0.5, "a", "b")
+    mean = np.exp(0.5 * X[:, 0] + 0.4 * (s == "a"))
+    counts, amounts = rng.poisson(mean), rng.gamma(2.0, mean / 2) + 0.01
+    classes = np.where(mean > 1.1, "yes", "no")
+    for loss, y in (("huber", mean), ("poisson", counts), ("gamma", amounts)):
+        yield ParityKernelRegressor(loss=loss, kernel="linear"), X, y, s
+    for loss in ("logistic", "hinge"):
+        yield ParityKernelClassifier(loss=loss, kernel="linear"), X, classes, s
+
+
+def response_of(model, X):
+    if model.loss == "logistic":
+        return model.predict_proba(X)[:, 1]
+    return model.decision_function(X) if model.loss == "hinge" else model.predict(X)
+
+
+def test_both_distributions_are_on_the_scale_of_the_response():
+    labels = {
+        "huber": "Prediction",
+        "poisson": "Prediction (scale of the response)",
+        "gamma": "Prediction (scale of the response)",
+        "logistic": "Predicted probability of yes",
+        "hinge": "Decision function (score)",
+    }
+    for model, X, y, s in loss_models():
+        free = model.set_params(unfairness=1.0).fit(X, y, sensitive_features=s)
+        expected = response_of(free, X)
+        model.set_params(unfairness=0.2).fit(X, y, sensitive_features=s)
+        display = GroupDistributionDisplay.from_estimator(model, X, sensitive_features=s)
+        np.testing.assert_allclose(display.y_before, expected, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(display.y_after, response_of(model, X), rtol=1e-9)
+        assert display.axes_[1].get_xlabel() == labels[model.loss]
+
+
+def test_outcomes_are_on_the_scale_of_the_response():
+    for model, X, y, s in loss_models():
+        model.fit(X, y, sensitive_features=s)
+        given = {"sensitive_features": s, "before": "response"}
+        if model.loss == "hinge":
+            with pytest.raises(ValueError, match=r"on another scale\. Pass before='free'"):
+                GroupDistributionDisplay.from_estimator(model, X, y, **given)
+            continue
+        display = GroupDistributionDisplay.from_estimator(model, X, y, **given)
+        if model.loss == "logistic":
+            np.testing.assert_array_equal(display.y_before, y == "yes")
+            label = "Outcome or predicted probability of yes"
+            assert display.axes_[1].get_xlabel() == label
+            with pytest.raises(ValueError, match="y contains 'maybe', but the classes are"):
+                GroupDistributionDisplay.from_estimator(model, X, ["maybe"] * 150, **given)
+        else:
+            np.testing.assert_array_equal(display.y_before, y)
+
+
+def test_the_tradeoff_says_that_its_gaps_are_those_of_scores():
+    for model, X, y, s in loss_models():
+        for scale in ("score",) if model.loss == "hinge" else ("score", "response"):
+            model.set_params(scale=scale).fit(X, y, sensitive_features=s)
+            display = TradeoffDisplay.from_estimator(model, X, y, sensitive_features=s)
+            of_scores = scale == "score" and model.loss not in ("huber", "hinge")
+            expected = "Sum of absolute mean gaps" + (" of the scores" if of_scores else "")
+            assert display.ax_.get_xlabel() == expected
+
+
 # ---------------------------------------------------------------------- no "fair", and the errors
 
 
@@ -377,7 +448,7 @@ def test_missing_matplotlib_names_the_extra(model, data, monkeypatch):
         lambda: GroupDistributionDisplay.from_estimator(model, X, sensitive_features=s),
         lambda: GroupDistributionDisplay.from_predictions(y, y, sensitive_features=s),
     ):
-        with pytest.raises(ImportError, match=r"pip install meanparity\[plot\]"):
+        with pytest.raises(ImportError, match=r"pip install 'meanparity\[plot\]'"):
             draw()
 
 
@@ -407,11 +478,11 @@ def test_estimators_without_tradeoff_are_refused(data):
 
 def test_inputs_that_cannot_be_drawn_are_refused(model, data):
     X, y, s = data
-    with pytest.raises(ValueError, match=r"before='response' is unknown or lacks y"):
+    with pytest.raises(ValueError, match=r"before='response' is not known, or y is missing"):
         GroupDistributionDisplay.from_estimator(model, X, sensitive_features=s, before="response")
-    with pytest.raises(ValueError, match=r"before='fitted' is unknown"):
+    with pytest.raises(ValueError, match=r"before='fitted' is not known"):
         GroupDistributionDisplay.from_estimator(model, X, y, sensitive_features=s, before="fitted")
-    with pytest.raises(ValueError, match=r"axes has 1 entries. Pass two"):
+    with pytest.raises(ValueError, match=r"axes contains 1 axes. Pass two"):
         GroupDistributionDisplay(y, y, sensitive_features=s).plot(Figure().subplots())
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples"):
         GroupDistributionDisplay(y, y[:-1], sensitive_features=s)
@@ -432,7 +503,7 @@ def test_displays_read_columns_like_the_model(data):
     model = ParityRidge(missing="ignore").fit(X, y, sensitive_features=names)
     display = GroupDistributionDisplay.from_estimator(model, X, sensitive_features=names)
     assert display.groups.names == ("F", "M")
-    assert display.axes_[1].get_title("right") == "SMD = 0"
+    assert display.axes_[1].get_title("right") == "sum of mean gaps = 0"
     age = np.arange(float(len(y)))
     model = ParityRidge(continuous=[0]).fit(X, y, sensitive_features=age)
     with pytest.raises(ValueError, match="are numbers, which have no groups"):

@@ -12,10 +12,10 @@ import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-
-from meanparity import ParityKernelRidge, ParityRidge, Pool
 from meanparity.sources import batches
 from meanparity.sources.progress import shown
+
+from meanparity import ParityKernelRidge, ParityRidge, Pool
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from meanparity.groups import Groups
 
 COLUMNS = {
@@ -133,7 +132,7 @@ def test_one_missing_value_reads_well():
         ({"a": [1, 2], "b": [1]}, "different shapes"),
         ([[1, 2], [3]], None),
         ([{}, {}], "cannot be compared"),
-        ({1: [1, 2], "1": [3, 4]}, "columns of one name"),
+        ({1: [1, 2], "1": [3, 4]}, "columns 1 and '1'"),
         (7, "one value for each row"),
         ("abc", "one value for each row"),
         (np.array([1j, 2j]), "complex"),

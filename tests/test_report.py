@@ -11,11 +11,20 @@ import pandas as pd
 import pytest
 from sklearn.metrics import mean_squared_error
 
-from meanparity import ParityKernelRidge, ParityKernelRidgeCV, ParityRidge
+from meanparity import (
+    CovarianceParity,
+    ParityKernelRidge,
+    ParityKernelRidgeCV,
+    ParityRidge,
+    ParityWarning,
+)
+from meanparity.audit import audit
+from meanparity.constraints import Constraint, Functionals, MeanParity
 from meanparity.metrics import group_means, max_mean_gap, mean_parity_gap
-from meanparity.report import Part, make_report
-from meanparity.report.parts import BINS, STEPS
+from meanparity.report import PredictedRows, make_report
+from meanparity.report.summary import BINS, STEPS
 from meanparity.report.words import mean_squared_error as at
+from meanparity.solvers import Nystrom
 
 RNG = np.random.default_rng(0)
 N = 600
@@ -66,8 +75,8 @@ def test_changes_and_tables(model):
         assert change["up"] == np.mean(some > 0)
         assert change["low"] == pytest.approx(np.quantile(some, 0.1))
     page = html.unescape(report.to_html())
-    assert "On 600 held-out rows, which the constraint does not know, the largest gap of" in page
-    assert "The price: on the held-out rows the typical error of pay (root mean square)" in page
+    assert "On 600 held-out rows, on which the constraint was not imposed, the largest" in page
+    assert "On the held-out rows the root mean squared error of pay is" in page
     assert report.drivers[0][0] == "a"
 
 
@@ -79,7 +88,7 @@ def test_drivers_and_proxies_are_shares_of_variance():
     sensitive = pd.DataFrame({"sex": np.where((job == "p") ^ (rng.random(N) < 0.2), "F", "M")})
     model = ParityRidge().fit(frame, Y, sensitive_features=sensitive)
     fair, free = model.tradeoff_.predict(frame, [0.0, 1.0])
-    part = Part("rows", fair, free, sensitive, Y)
+    part = PredictedRows("rows", fair, free, sensitive, Y)
     origin = {f"job_{name}": "job" for name in "pqr"}
     report = make_report(
         [part],
@@ -108,10 +117,12 @@ def test_verdict_of_constrained_rows(model):
     page = exact.report(
         X[half], Y[half], sensitive_features=S[half], name="training rows", constrained=True
     ).to_html()
-    assert "On the 300 training rows, where parity was asked for, there are no gaps" in page
+    assert (
+        "On the 300 training rows, on which the constraint was imposed, every gap is zero" in page
+    )
     assert '<th scope="col">interval</th>' not in page
     page = model.report(X[half], Y[half], sensitive_features=S[half], constrained=True).to_html()
-    assert "the dial at 0.25 leaves gaps of up to" in page
+    assert "on which the constraint was imposed, the largest gap is" in page
 
 
 HOSTILE = [
@@ -142,14 +153,16 @@ def test_names_are_text():
 def test_sensitive_numbers_are_shown_in_bands():
     age = 40 + 10 * X["a"]
     sensitive = pd.DataFrame({"age": age})
-    model = ParityRidge(continuous=["age"]).fit(X, Y, sensitive_features=sensitive)
+    model = ParityRidge(constraint=MeanParity(continuous=["age"])).fit(
+        X, Y, sensitive_features=sensitive
+    )
     report = model.report(X, Y, sensitive_features=sensitive, constrained=True)
     (summary,) = report.summaries
     assert summary.banded
     assert len(summary.names) == 5
     assert summary.data["counts"] == [120] * 5
-    assert "predictions have no covariance with age" in report.constraint
-    assert "the bands only show what is left" in report.to_html()
+    assert report.constraint == "Predictions have zero covariance with age."
+    assert "The constraint concerns a covariance and not the means of the bands" in report.to_html()
 
 
 def test_many_groups_show_the_largest():
@@ -157,7 +170,9 @@ def test_many_groups_show_the_largest():
     groups = rng.integers(0, 80, 4000)
     groups[:2000] = rng.integers(0, 10, 2000)
     features = rng.standard_normal((4000, 3))
-    model = ParityKernelRidge(kernel="rbf", solver="nystrom", n_components=200, continuous=[])
+    model = ParityKernelRidge(
+        kernel="rbf", solver=Nystrom(n_components=200), constraint=MeanParity(continuous=[])
+    )
     people = pd.DataFrame({"place": groups.astype(str)})
     model.fit(features, features[:, 0], sensitive_features=people)
     report = model.report(features, sensitive_features=people)
@@ -204,8 +219,125 @@ def test_a_page_with_strata_speaks_of_strata():
     for finding in summary.after.findings:
         assert abs(finding.gap) < 1e-10
     page = report.to_html()
-    assert "between the mean prediction of a group and that of its stratum" in html.unescape(page)
-    assert "within each stratum of grade" in page
+    assert "difference between a group's mean prediction and the mean of its stratum" in (
+        html.unescape(page)
+    )
+    assert "Within each stratum of grade" in page
+
+
+def text_of(report):
+    """What the page says, without markup."""
+    body = report.to_html().split("<body>")[1].split('<script type="application/json"')[0]
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def test_equal_means_are_claimed_only_where_they_are_equal():
+    level = RNG.choice([1, 2, 5], N)
+    people = pd.DataFrame({"level": level})
+    y = Y + 0.5 * (level == 2)
+    for constraint, equal in (
+        (CovarianceParity("linear"), False),
+        (CovarianceParity("polynomial", degree=2), True),
+    ):
+        model = ParityKernelRidge(kernel="rbf", fit_intercept=True, constraint=constraint)
+        model.fit(X.assign(level=level), y, sensitive_features=people)
+        report = model.report(
+            X.assign(level=level), y, sensitive_features=people, name="rows", constrained=True
+        )
+        gap = max_mean_gap(None, model.predict(X.assign(level=level)), sensitive_features=people)
+        page = text_of(report)
+        assert (gap < 1e-9) == equal
+        assert ("which makes the mean prediction the same in every group of level" in page) == equal
+        assert ("every gap is zero" in page) == equal
+        assert "is exact for means" not in page
+        if not equal:
+            assert f"on which the constraint was imposed, the largest gap is {gap:.4g} (" in page
+            assert "this does not make the mean prediction the same in every group" in page
+
+
+def test_a_constraint_of_a_users_own_is_not_described_as_mean_parity():
+    class Halves(Constraint):
+        def functionals(self, rows):
+            half = np.where(np.arange(rows.n_rows) < rows.n_rows // 2, 1.0, -1.0)
+            return Functionals.from_weights(half - half.mean())
+
+    model = ParityKernelRidge(kernel="rbf", fit_intercept=True, constraint=Halves())
+    model.fit(X, Y, sensitive_features=S)
+    page = text_of(model.report(X, Y, sensitive_features=S, constrained=True))
+    gap = max_mean_gap(None, model.predict(X), sensitive_features=S)
+    assert "Constraint: The predictions satisfy the linear conditions of Halves." in page
+    assert f"the largest gap is {gap:.4g} (" in page
+
+
+def test_the_constraint_is_described_where_it_was_imposed():
+    level = RNG.choice([1, 2, 5], N)
+    people, few = pd.DataFrame({"level": level}), level < 5
+    model = ParityKernelRidge(kernel="rbf", constraint=CovarianceParity("linear"))
+    model.fit(X, Y, sensitive_features=people)
+    fair, free = model.tradeoff_.predict(X, [0.0, 1.0])
+    two_groups = PredictedRows("two groups", fair[few], free[few], people[few], Y[few])
+    all_groups = PredictedRows("rows of fit", fair, free, people, Y, constrained=True)
+    options = {"comparison": model.tradeoff_.comparison, "position": 0.0}
+    # two groups alone would have equal means, but the model was fitted to three
+    assert "does not make" in make_report([two_groups, all_groups], **options).constraint
+    sentence = make_report([all_groups], **options).constraint
+    assert make_report([two_groups], constraint=sentence, **options).constraint == sentence
+
+
+def test_errors_are_called_errors():
+    model = ParityKernelRidge(
+        kernel="rbf", fit_intercept=True, constraint="residual_parity", unfairness=0.5
+    )
+    model.fit(X, Y, sensitive_features=S)
+    report = model.report(X, Y, sensitive_features=S, name="training rows", constrained=True)
+    gap = max_mean_gap(None, model.predict(X) - Y, sensitive_features=S)
+    page = text_of(report)
+    assert "Constraint: The mean prediction error is the same in every group of sex." in page
+    assert "between this constraint (0) and no constraint (1)" in page
+    assert f"the largest gap is {gap:.4g}" in page
+    assert "A gap is the difference between a group's mean prediction error and the" in page
+    # without outcomes there are no errors: the page compares predictions, and says so
+    unknown = text_of(model.report(X, sensitive_features=S))
+    assert "difference between a group's mean prediction and the overall mean is" in unknown
+
+
+def test_categories_beside_numbers():
+    people = S.assign(age=40 + 10 * X["a"])
+    model = ParityKernelRidge(kernel="rbf", fit_intercept=True, unfairness=0.3)
+    with pytest.warns(ParityWarning, match="age"):
+        model.fit(X, Y, sensitive_features=people)
+    report = model.report(X, Y, sensitive_features=people, constrained=True)
+    curve = model.tradeoff_.curve(X, Y, people, [0.3])
+    page = text_of(report)
+    assert "within each of these groups predictions have zero covariance with age" in page
+    assert f"the largest gap is {curve.max_gap[0]:.4g} (" in page
+    assert "or the covariance of the predictions with age scaled to unit variance" in page
+
+
+def test_the_rows_of_the_constraint_are_named_only_if_they_are_shown(model):
+    elsewhere = text_of(model.report(X, Y, sensitive_features=S, name="held-out rows"))
+    assert "The constraint was not imposed on the rows of this report." in elsewhere
+    here = text_of(model.report(X, Y, sensitive_features=S, name="first rows", constrained=True))
+    assert "The constraint was imposed on 600 first rows. On other rows it holds only" in here
+
+
+def test_significance_and_cost_are_those_of_the_audit(model):
+    rows = slice(300, None)
+    report = model.report(X[rows], Y[rows], sensitive_features=S[rows], name="held-out rows")
+    page, (summary,) = text_of(report), report.summaries
+    predicted = model.predict(X[rows])
+    found = audit(predicted, sensitive_features=S[rows])
+    largest = max(found.findings, key=lambda finding: abs(finding.gap))
+    significant = sum(finding.p_holm <= 0.05 for finding in found.findings)
+    assert f"is {largest.gap:.4g} ({largest.group}; 95% confidence interval" in page
+    assert f"significant in {significant or 'none'} of 3 groups (5% level, Holm's" in page
+    rmse, free = (
+        mean_squared_error(Y[rows], values) ** 0.5
+        for values in (predicted, model.tradeoff_.at(1.0).predict(X[rows]))
+    )
+    change = f"{100 * abs(rmse / free - 1):.1f}% {'higher' if rmse > free else 'lower'}"
+    assert f"error of y is {rmse:.4g}, {change} than without the constraint ({free:.4g})" in page
+    assert summary.quantity == "prediction"
 
 
 def test_notebooks_and_wrong_calls(model, tmp_path):

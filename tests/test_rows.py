@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-
 from meanparity.groups import Groups
 from meanparity.rows import Reading, Rows
 

@@ -66,7 +66,7 @@ def unpack(data: bytes, where: str) -> tuple[dict[str, Any], dict[str, NDArray[A
         same = np.array_equal(digest, _digest(content))
         header = json.loads(content.pop(_HEADER).tobytes().decode("utf-8"))
     except Exception as error:
-        raise ValueError(f"{where} is no file of statistics, or it is damaged.") from error
+        raise ValueError(f"{where} is not a file of statistics, or it is damaged.") from error
     if not same:
         raise ValueError(f"{where} was changed after it was written. Ask for it again.")
     return header, content

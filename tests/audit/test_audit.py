@@ -13,7 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from meanparity.audit import audit
+from meanparity.audit import audit, resample
+from meanparity.audit.gaps import _holm
+from meanparity.audit.moments import Moments
+from meanparity.data import Groups
 from tests.oracles import metrics as oracle
 
 
@@ -60,28 +63,55 @@ def test_a_harmless_gap_can_be_shown_only_with_enough_rows():
         assert [finding.equivalent for finding in found.findings] == [expected] * 2
 
 
-def test_several_groups_spelled_out():
-    x, s = sample(3, sizes=(30, 12, 50, 7), shift=(0.0, 0.5, -0.2))
+@pytest.mark.parametrize("sizes", [(30, 12, 50, 7), (30, 12, 2, 1), (4, 2, 1, 1)])
+def test_several_groups_spelled_out(sizes):
+    """A group of one row has the variance, and the degrees of freedom, of all groups together."""
+    x, s = sample(3, sizes=sizes, shift=(0.0, 0.5, -0.2))
     found = audit(x, sensitive_features=s)
     names, counts = np.unique(s, return_counts=True)
     shares = counts / len(x)
-    v = np.array([x[s == name].var(ddof=1) / n for name, n in zip(names, counts, strict=True)])
+    inside = [x[s == name] for name in names]
+    left = len(x) - 4
+    pooled = sum(((part - part.mean()) ** 2).sum() for part in inside) / left
+    v = np.array([part.var(ddof=1) / len(part) if len(part) > 1 else pooled for part in inside])
+    below = np.where(counts > 1, counts - 1, left)
     for j, finding in enumerate(found.findings):
         weights = np.where(np.arange(4) == j, 1 - shares, shares) ** 2 * v
-        freedom = weights.sum() ** 2 / (weights**2 / (counts - 1)).sum()
+        freedom = weights.sum() ** 2 / (weights**2 / below).sum()
         assert finding.group == names[j]
         assert finding.size == counts[j]
-        assert finding.mean == pytest.approx(x[s == names[j]].mean())
-        assert finding.gap == pytest.approx(x[s == names[j]].mean() - x.mean())
+        assert finding.mean == pytest.approx(inside[j].mean())
+        assert finding.gap == pytest.approx(inside[j].mean() - x.mean())
         assert finding.standard_error == pytest.approx(np.sqrt(weights.sum()))
         t = abs(finding.gap) / finding.standard_error
         assert finding.p_value == pytest.approx(2 * stats.t.sf(t, freedom), rel=1e-9)
         needed = stats.t.ppf(0.975, freedom) + stats.t.ppf(0.8, freedom)
         assert finding.detectable == pytest.approx(needed * finding.standard_error)
+        half = stats.t.ppf(0.975, freedom) * finding.standard_error
+        ends = (finding.gap - half, finding.gap + half)
+        assert (finding.low, finding.high) == pytest.approx(ends)
     assert found.smd == pytest.approx(oracle.smd(x, s))
+    assert found.max_gap == pytest.approx(max(abs(part.mean() - x.mean()) for part in inside))
     assert found.wasserstein == pytest.approx(oracle.dpd(x, s))
     between = sum(n * f.gap**2 for n, f in zip(counts, found.findings, strict=True))
     assert found.r_squared == pytest.approx(between / ((x - x.mean()) ** 2).sum())
+
+
+def test_moments_without_the_rows_of_no_weight():
+    x, s = sample(13, sizes=(9, 5))
+    weight = np.tile([0.0, 1.0, 2.5], 5)[:14]
+    every = Moments.from_values(x, Groups.from_columns(s), weight)
+    some = weight > 0
+    without = Moments.from_values(x[some], Groups.from_columns(s[some]), weight[some])
+    for name in ("counts", "shares", "means", "variances"):
+        assert getattr(every, name) == pytest.approx(getattr(without, name))
+    # with no row beside the first in the second group, its variance is the pooled one
+    weight[11:] = 0.0
+    every = Moments.from_values(x, Groups.from_columns(s), weight)
+    some = weight > 0
+    without = Moments.from_values(x[some], Groups.from_columns(s[some]), weight[some])
+    assert without.counts.tolist() == [6, 1]
+    assert every.variances == pytest.approx(without.variances)
 
 
 def test_adjusted_p_values_spelled_out():
@@ -98,6 +128,22 @@ def test_adjusted_p_values_spelled_out():
         assert adjusted == pytest.approx(bh)
 
 
+def test_adjusted_p_values_end_at_one():
+    assert _holm(np.array([0.6, 0.7])).tolist() == [1.0, 1.0]
+    assert _holm(np.array([0.3, 0.2])) == pytest.approx([0.4, 0.4])
+    assert _holm(np.array([0.9, 0.01, 0.3])) == pytest.approx([0.9, 0.03, 0.6])
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e9])
+def test_differences_that_are_rounding_explain_no_variance(scale):
+    s = np.repeat(["a", "b"], 500)
+    for relative, expected in ((0.5e-13, 0.0), (3e-13, 1.0)):
+        x = scale * (1 + relative * np.where(s == "a", 1, -1))
+        found = audit(x, sensitive_features=s).r_squared
+        assert found == pytest.approx(expected, abs=0.01)
+        assert (found == 0) == (expected == 0)
+
+
 def test_the_largest_quantile_gap_spelled_out():
     x, s = sample(5, sizes=(200, 90))
     found = audit(x, sensitive_features=s)
@@ -111,6 +157,26 @@ def test_the_largest_quantile_gap_spelled_out():
     ]
     assert found.quantile_gap == pytest.approx(np.max(apart))
     assert found.quantile in levels[np.max(apart, axis=0) == np.max(apart)]
+
+
+@pytest.mark.parametrize(("end", "level", "n_moved"), [(-1, 0.05, 5), (1, 0.95, 6)])
+def test_quantiles_are_compared_from_5_to_95_per_cent(end, level, n_moved):
+    """Of 100 rows, the 5 % quantile is the 5th from below, the 95 % quantile the 6th from above."""
+    s = np.repeat(["a", "b"], 100)
+    for moved, expected in ((n_moved - 1, False), (n_moved, True)):
+        x = np.tile(np.arange(100.0), 2)
+        tail = slice(100, 100 + moved) if end < 0 else slice(200 - moved, 200)
+        x[tail] = 1000 * end
+        found = audit(x, sensitive_features=s)
+        assert (found.quantile_gap > 900) == expected
+        assert (found.quantile == level) == expected
+
+
+def test_without_a_difference_the_quantile_is_the_median():
+    found = audit([0.1, 0.2] * 6, sensitive_features=list("aabbccaabbcc"))
+    assert (found.quantile_gap, found.quantile) == (0.0, 0.5)
+    apart = audit([0.0, 1.0, 0.0, 1.25] * 3, sensitive_features=list("aabb") * 3)
+    assert apart.quantile_gap == 0.25
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
@@ -166,7 +232,39 @@ def test_strata_are_audits_of_their_own():
         assert [f.gap for f in rows] == pytest.approx([f.gap for f in alone.findings])
         assert [f.p_value for f in rows] == pytest.approx([f.p_value for f in alone.findings])
     assert len(found.findings) == 4
-    assert "Not compared, as they have one group: top" in str(found)
+    assert "Not compared, because they contain only one group: top." in str(found)
+
+
+def test_what_ignores_the_strata_says_so():
+    x, s = sample(9, sizes=(30, 30))
+    grade = np.tile(["low", "high", "top"], 20)
+    found = audit(x, sensitive_features=s, control_features={"grade": grade})
+    assert found.r_squared == audit(x, sensitive_features=s).r_squared
+    assert "\nIgnoring grade: Wasserstein gap" in str(found)
+    assert "Ignoring" not in str(audit(x, sensitive_features=s))
+    assert f"Sum of absolute gaps {sum(abs(f.gap) for f in found.findings):.4g}." in str(found)
+
+
+def test_strata_of_one_group_may_come_first():
+    x, s = np.arange(12.0), list("aaa") + list("aab") * 3
+    grade = np.repeat(["1", "2", "3", "4"], 3)
+    found = audit(x, sensitive_features=s, control_features={"grade": grade})
+    assert found.left_out == ("1",)
+    assert [f.stratum for f in found.findings] == ["2", "2", "3", "3", "4", "4"]
+
+
+def test_groups_of_no_weight_are_not_there():
+    x, s = np.arange(9.0), list("aaabbbccc")
+    found = audit(x, sensitive_features=s, sample_weight=[1, 2, 0, 1, 1, 1, 0, 0, 0])
+    assert [(f.group, f.size) for f in found.findings] == [("a", 2), ("b", 3)]
+    assert found.n_rows == 5
+    assert found.mean == pytest.approx((0 + 2 * 1 + 3 + 4 + 5) / 6)
+
+
+def test_a_column_is_as_good_as_a_list():
+    x, s = sample(14)
+    plain = audit(x, sensitive_features=s, y_true=x + 1)
+    assert audit(x[:, None], sensitive_features=s, y_true=(x + 1)[:, None]) == plain
 
 
 def test_permutations_are_those_of_all_orders():
@@ -193,6 +291,24 @@ def test_the_bootstrap_agrees_with_the_formula_for_many_rows():
     assert again == other
 
 
+def test_resampled_rows_take_at_most_256_mebibytes_at_a_time():
+    assert 8 * 2**15 * resample._batch_size(np.zeros(2**15), 9999) == 256 * 2**20
+    assert resample._batch_size(np.zeros(2**15), 1000) == 1000
+    assert resample._batch_size(np.zeros(3 * 2**13), 9999) == 1365
+    assert resample._batch_size(np.broadcast_to(0.0, 2**26), 9999) == 1
+
+
+def test_all_batches_of_resamples_together_are_one(monkeypatch):
+    x, s = sample(15, sizes=(9, 8, 7))
+    options = {"method": "resampling", "n_resamples": 200, "random_state": 2}
+    whole = audit(x, sensitive_features=s, **options)
+    monkeypatch.setattr(resample, "_BATCH_BYTES", 8 * 24 * 70)
+    parts = audit(x, sensitive_features=s, **options)
+    for a, b in zip(whole.findings, parts.findings, strict=True):
+        assert (a.low, a.high) == pytest.approx((b.low, b.high), abs=0.5 * (a.high - a.low))
+        assert a.p_value == pytest.approx(b.p_value, abs=0.15)
+
+
 # --- odd input
 
 
@@ -210,9 +326,26 @@ def test_constant_predictions_have_no_gap(value, method):
 def test_groups_without_spread_that_differ_surely_differ():
     found = audit([1.0, 1.0, 2.0, 2.0], sensitive_features=list("aabb"), within=0.1)
     assert [f.p_value for f in found.findings] == [0.0, 0.0]
+    assert [f.p_outside for f in found.findings] == [1.0, 1.0]
     assert [f.equivalent for f in found.findings] == [False, False]
     close = audit([1.0, 1.0, 1.05, 1.05], sensitive_features=list("aabb"), within=0.1)
     assert [f.equivalent for f in close.findings] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("means", "p"),
+    [([-1.0, -1.0 - 1e-14], 1.0), ([-1.0, -1.0 - 1e-12], 0.0), ([1e-20, 2e-20], 0.0)],
+)
+def test_without_spread_rounding_decides_relative_to_the_means(means, p):
+    half = np.array([0.5, 0.5])
+    moments = Moments(np.array([3.0, 3.0]), half, np.array(means), np.zeros(2))
+    assert moments.p_values().tolist() == [p, p]
+
+
+def test_a_gap_at_the_limit_is_as_likely_outside_as_inside():
+    found = audit([0.0, 0.0, 1.0, 1.0], sensitive_features=list("aabb"), within=0.5, confidence=0.5)
+    assert [f.p_outside for f in found.findings] == [0.5, 0.5]
+    assert [f.equivalent for f in found.findings] == [True, True]
 
 
 def test_a_group_of_one_row_does_not_spoil_the_others():
@@ -245,10 +378,14 @@ def test_one_group_is_explained():
         ({"power": 0.0}, "power=0.0 is not between"),
         ({"within": -1.0}, "within=-1.0 is not a positive number"),
         ({"within": True}, "within=True is not a positive number"),
-        ({"method": "bayes"}, "method='bayes' is unknown"),
+        ({"within": 0.0}, "within=0.0 is not a positive number"),
+        ({"within": np.inf}, "within=inf is not a positive number"),
+        ({"within": np.nan}, "within=nan is not a positive number"),
+        ({"control_features": [1, 2]}, "control_features has 2 rows"),
+        ({"method": "bayes"}, "method='bayes' is not known"),
         (
             {"method": "resampling", "sample_weight": [1, 2, 3, 4]},
-            "Resampling takes no sample_weight",
+            "method='resampling' does not support sample_weight",
         ),
         ({"y_true": [1.0, 2.0]}, "inconsistent numbers of samples"),
         ({"sample_weight": [1, 2]}, "sample_weight"),
@@ -293,6 +430,13 @@ def test_it_turns_into_tables_and_json():
     assert len({len(line) for line in lines[:9]}) == 1
     with pytest.raises(AttributeError):
         found.smd = 0.0
+
+
+def test_numbers_are_written_with_four_digits_or_as_whole_numbers():
+    found = audit([9999.6, 9999.6, 123.456, 123.456], sensitive_features=list("aabb"))
+    first, second = str(found).splitlines()[1:3]
+    assert first.split()[:4] == ["a", "2", "10,000", "4938"]
+    assert second.split()[:4] == ["b", "2", "123.5", "-4938"]
 
 
 def test_numbers_of_numpy_are_fine_as_groups():

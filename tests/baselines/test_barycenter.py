@@ -147,7 +147,7 @@ def test_it_says_that_it_needs_groups_to_predict(data):
         match=r"BarycenterRegressor needs the sensitive features of the rows it predicts",
     ):
         model.predict(X)
-    with pytest.raises(ValueError, match=r"group 'z': fit did not see it.*3 groups"):
+    with pytest.raises(ValueError, match=r"group 'z' is not known.*3 groups"):
         model.predict(X[:2], sensitive_features=["a", "z"])
     inside = BarycenterRegressor(sensitive_columns=3).fit(X, y)
     outside = model.predict(X, sensitive_features=s)

@@ -1,4 +1,4 @@
-"""What went wrong once: far and huge columns, ties, odd regressors, failed refits, zero weights."""
+"""Cases that failed once: far and huge columns, ties, odd regressors, refits, zero weights."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class Odd(RegressorMixin, BaseEstimator):
 
     def fit(self, X, y, sample_weight=None):
         self.mean_ = np.mean(y)
-        y[:] = -1.0  # which is nobody's business
+        y[:] = -1.0  # a regressor may overwrite its own copy
         return None if self.kind == "no self" else self
 
     def predict(self, X):
@@ -239,10 +239,31 @@ def test_regressors_that_overwrite_their_rows(wrapper, data):
     assert np.allclose(*found, rtol=0, atol=1e-9)
 
 
+class AlwaysPredicts(RegressorMixin, BaseEstimator):
+    """A stack of regressors that has `predict` before it is fitted."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.stack_ = stack().fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.stack_.predict(X)
+
+
+def stack():
+    return StackingRegressor([("a", Ridge())], cv=2)
+
+
 @pytest.mark.parametrize("wrapper", [BarycenterRegressor, ReductionRegressor])
 def test_regressors_whose_predict_appears_after_fit(wrapper, data):
     X, y, s = data
-    wrapper(StackingRegressor([("a", Ridge())], cv=2)).fit(X, y, sensitive_features=s)
+    assert not hasattr(stack(), "predict")
+    aware = {"sensitive_features": s} if wrapper is BarycenterRegressor else {}
+    found, expected = (
+        wrapper(regressor).fit(X, y, sensitive_features=s).predict(X, **aware)
+        for regressor in (stack(), AlwaysPredicts())
+    )
+    assert np.array_equal(found, expected)
 
 
 @pytest.mark.parametrize(
@@ -261,9 +282,13 @@ def test_oracles_around_one_that_ignores_weights(oracle, data):
 
 def test_oracles_with_routing(data):
     X, y, s = data
-    with sklearn.config_context(enable_metadata_routing=True):
-        for oracle in (make_pipeline(StandardScaler(), Ridge()), GridSearchCV(Ridge(), {}, cv=2)):
-            ReductionRegressor(oracle, slack=0.3).fit(X, y, sensitive_features=s)
+    for oracle in (make_pipeline(StandardScaler(), Ridge()), GridSearchCV(Ridge(), {}, cv=2)):
+        model = ReductionRegressor(oracle, slack=0.3)
+        expected = model.fit(X, y, sensitive_features=s).predict(X)
+        with sklearn.config_context(enable_metadata_routing=True):
+            model.fit(X, y, sensitive_features=s)
+        assert np.array_equal(model.predict(X), expected)
+        assert model.disparity_ <= 1.1 * 0.3
 
 
 def test_an_oracle_without_errors_ends_the_game(data):
@@ -309,11 +334,11 @@ def test_the_disparity_is_that_of_what_is_predicted():
 
 def test_outliers_and_chains_are_no_ties():
     many = np.linspace(0, 1, 1000)
-    assert len(Distribution.of(np.append(many, 1e10), np.ones(1001)).values) == 1001
+    assert len(Distribution.from_values(np.append(many, 1e10), np.ones(1001)).values) == 1001
     chain = 1e14 + np.arange(2000) / 64
-    assert len(Distribution.of(chain, np.ones(2000)).values) == 2000
+    assert len(Distribution.from_values(chain, np.ones(2000)).values) == 2000
     ties = np.repeat(many, 2) * (1 + np.tile([0, 1e-16], 1000))
-    assert len(Distribution.of(ties, np.ones(2000)).values) == 1000
+    assert len(Distribution.from_values(ties, np.ones(2000)).values) == 1000
 
 
 def test_ties_that_cannot_be_moved_apart_are_told():
@@ -321,7 +346,7 @@ def test_ties_that_cannot_be_moved_apart_are_told():
     s = rng.integers(0, 2, 2000)
     x = rng.random(2000) < 0.3 + 0.4 * s
     y = x + s + rng.standard_normal(2000)
-    with pytest.warns(ParityWarning, match="rows of equal predictions cannot be moved apart"):
+    with pytest.warns(ParityWarning, match="rows with equal predictions cannot be moved apart"):
         model = BarycenterRegressor().fit(np.column_stack([x, s]), y, sensitive_features=s)
     assert model.training_gap_ > 0.1
 

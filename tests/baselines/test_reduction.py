@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from meanparity.baselines import ReductionRegressor
 from meanparity.baselines.game import Costs, Grid, _Answers, play
-from meanparity.baselines.reduction import _least_squares
+from meanparity.baselines.reduction import LeastSquares
 from meanparity.datasets import make_synthetic
 from meanparity.metrics import wasserstein_gap
 from tests.oracles.reduction import LoopedReduction
@@ -132,8 +132,8 @@ def test_a_long_game_equals_the_loop():
     loop = LoopedReduction(X, y, codes, 0.02, theta, max_iter=30)
     loop.programme = lambda: ([1.0], dict.fromkeys(loop.gammas[0], 0.0))
     expected = loop.predict(X, loop.run())
-    costs = Costs.of(Grid(theta), y, codes, None)
-    oracle = _least_squares(X, None)
+    costs = Costs.from_targets(Grid(theta), y, codes, None)
+    oracle = LeastSquares.factorise(X, None)
 
     def no_programme(self):
         return np.ones(1), np.zeros((3, 5))

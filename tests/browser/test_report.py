@@ -9,7 +9,7 @@ from sklearn.metrics import mean_squared_error, r2_score
 
 from meanparity import ParityKernelRidge
 from meanparity.metrics import group_means, max_mean_gap, mean_parity_gap
-from meanparity.report import Part, make_report
+from meanparity.report import PredictedRows, make_report
 
 pytestmark = pytest.mark.browser
 RNG = np.random.default_rng(0)
@@ -33,7 +33,7 @@ def path(model, tmp_path_factory):
         fair, free = model.tradeoff_.predict(X[rows], [0.0, 1.0])
         sensitive = pd.DataFrame({"sex": S[rows]})
         constrained = name == "training rows"
-        parts.append(Part(name, fair, free, sensitive, Y[rows], constrained=constrained))
+        parts.append(PredictedRows(name, fair, free, sensitive, Y[rows], constrained=constrained))
     report = make_report(
         parts, comparison=model.tradeoff_.comparison, position=0.0, target="salary"
     )
@@ -129,10 +129,10 @@ def test_it_fits_every_screen(opened, path, scheme, width):
 
 def test_everything_has_a_name_for_those_who_listen(opened, path):
     page = opened(path)
-    assert page.get_by_role("slider", name="Dial").count() == 1
+    assert page.get_by_role("slider", name="Unfairness").count() == 1
     assert page.get_by_role("heading", level=1).inner_text().startswith("Predictions of salary")
     assert page.get_by_role("img").count() == 2
-    assert page.get_by_role("table", name="At this position of the dial").count() == 1
+    assert page.get_by_role("table", name="Groups at this position of the slider").count() == 1
     assert page.get_attribute("html", "lang") == "en"
 
 
@@ -168,7 +168,7 @@ def test_a_million_rows_are_a_small_page(opened, tmp_path):
     model = ParityKernelRidge(kernel="rbf", continuous=[], min_group_size=1)
     some = slice(0, 1000)
     model.fit(rng.standard_normal((1000, 5)), y[some], sensitive_features=groups[some])
-    part = Part("rows", fair, free, groups, y)
+    part = PredictedRows("rows", fair, free, groups, y)
     report = make_report([part], comparison=model.tradeoff_.comparison, position=0.0)
     report.save(tmp_path / "big.html")
     assert (tmp_path / "big.html").stat().st_size < 5e6

@@ -5,17 +5,24 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
+import sys
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from typer.testing import CliRunner
 
+from meanparity import ParityRidge, ParityWarning
 from meanparity import __version__ as version
 from meanparity.cli.app import app
+from meanparity.cli.options import working
 from meanparity.metrics import mean_parity_gap
 from meanparity.persistence import load, read
-from tests.cli.test_reproduce import call
+from tests.cli.process import call
 
 FIT = ("--target", "salary", "--sensitive", "sex,race")
 
@@ -62,9 +69,13 @@ def run(*arguments):
 
 def test_one_command_makes_a_model_and_a_report(folder):
     output = " ".join((folder / "output.txt").read_text().split())
-    assert "On the 480 training rows, where parity was asked for, there are no gaps" in output
-    assert "On the 200 rows of the pool, where parity was asked for, there are no gaps" in output
-    assert "On 120 held-out rows, which the constraint does not know" in output
+    assert (
+        "On the 480 training rows, on which the constraint was imposed, every gap is zero" in output
+    )
+    assert (
+        "On the 200 rows of the pool, on which the constraint was imposed, every gap is" in output
+    )
+    assert "On 120 held-out rows, on which the constraint was not imposed" in output
     assert output.endswith(f"Model file: {folder / 'model.skops'} Report: {folder / 'report.html'}")
     page = (folder / "report.html").read_text("utf-8")
     assert "SHA-256" in page
@@ -80,7 +91,7 @@ def test_people_who_are_scored_have_equal_means(folder, tmp_path):
         "predict", folder / "model.skops", folder / "next.parquet", "-o", tmp_path / "scored.csv"
     )
     assert status == 0
-    assert "200 rows with 'predicted salary'" in output
+    assert "200 rows with the new column 'predicted salary'" in output
     scored = pd.read_csv(tmp_path / "scored.csv")
     people = scored[["sex", "race"]]
     gap = mean_parity_gap(None, scored["predicted salary"], sensitive_features=people)
@@ -137,8 +148,8 @@ def test_compare_is_a_table_and_a_picture(folder, tmp_path):
     assert status == 0
     assert "FPR-3" in output
     found = pd.read_csv(tmp_path / "methods.csv").set_index("method")
-    assert found.loc["meanparity, dial 0", "SMD, training"] < 1e-8
-    assert found.loc["OLS", "SMD, training"] > 10
+    assert found.loc["meanparity, unfairness 0", "sum of gaps, training"] < 1e-8
+    assert found.loc["OLS", "sum of gaps, training"] > 10
     assert (tmp_path / "methods.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -149,7 +160,7 @@ def test_compare_writes_strict_json(folder):
     few = ("--rows", "50", "--test-size", "0.02", "--json")  # one row has no variance
     _, output = run("compare", folder / "people.csv", *FIT, "--ignore", "id", *few)
     found = json.loads(output, parse_constant=refuse)
-    assert found[0]["method"] == "meanparity, dial 0"
+    assert found[0]["method"] == "meanparity, unfairness 0"
     assert found[0]["test R²"] is None
 
 
@@ -158,10 +169,43 @@ def test_datasets_and_version(tmp_path):
     assert run("datasets", "communities", "-o", tmp_path / "crime.parquet")[0] == 0
     assert len(pd.read_parquet(tmp_path / "crime.parquet")) == 1993
     assert run("--version")[1].strip() == f"meanparity {version}"
-    for command in ("audit", "fit", "predict", "compare", "datasets", "reproduce"):
+    for command in ("audit", "fit", "predict", "compare", "datasets"):
         status, output = run(command, "--help")
         assert status == 0
         assert f"meanparity {command}" in output
+
+
+def test_every_warning_is_shown_once_and_in_words(capsys):
+    def work():
+        for _ in range(2):
+            warnings.warn("The fit did not\nconverge.", ConvergenceWarning, stacklevel=1)
+            warnings.warn("A group is small.", ParityWarning, stacklevel=1)
+            warnings.warn("Division by zero.", RuntimeWarning, stacklevel=1)
+        warnings.warn("An old name.", DeprecationWarning, stacklevel=1)  # Python hides these too
+        raise ValueError("later")
+
+    with pytest.raises(ValueError, match="later"), working():
+        work()
+    assert capsys.readouterr().err.splitlines() == [
+        "meanparity: warning (ConvergenceWarning): The fit did not converge.",
+        "meanparity: note: A group is small.",
+        "meanparity: warning (RuntimeWarning): Division by zero.",
+    ]
+
+
+def test_a_command_shows_warnings_of_other_libraries(folder, tmp_path, monkeypatch):
+    def loud(*arguments, **options):
+        warnings.warn("lbfgs failed to converge", ConvergenceWarning, stacklevel=1)
+        return original(*arguments, **options)
+
+    original = ParityRidge.fit
+    monkeypatch.setattr(ParityRidge, "fit", loud)
+    arguments = ["fit", folder / "people.csv", *FIT, "--ignore", "id", "--model", "linear"]
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code == 0
+    shown = "meanparity: warning (ConvergenceWarning): lbfgs failed to converge\n"
+    assert done.stderr.count(shown) == 1
+    assert "lbfgs" not in done.stdout
 
 
 def csv(path, text):
@@ -174,14 +218,14 @@ BAD_FILES = {
     "nothing.csv": (None, "There is no file"),
     "empty.csv": ("", "is empty"),
     "header.csv": ("salary,sex,x\n", "has columns but no rows"),
-    "data.xlsx": ("salary,sex,x\n" + ROWS, "has the extension '.xlsx'. Known are .parquet"),
+    "data.xlsx": ("salary,sex,x\n" + ROWS, "has the extension '.xlsx'. Use one of .parquet"),
     "broken.parquet": ("salary,sex,x\n" + ROWS, "cannot be read as parquet"),
     "broken.feather": ("salary,sex,x\n" + ROWS, "cannot be read as feather"),
     "twice.csv": ("salary,sex,sex\n" + ROWS, "has 2 columns named 'sex'"),
     "latin.csv": (b"salary,sex,x\n1,\xff\xfe,2\n", "cannot be read as csv"),
-    "text.csv": ("salary,sex,x\n" + "a,F,1\nb,M,2\n" * 9, "'salary' has to hold numbers"),
+    "text.csv": ("salary,sex,x\n" + "a,F,1\nb,M,2\n" * 9, "'salary' must contain numbers"),
     "one.csv": ("salary,sex,x\n" + "1,F,1\n2,F,2\n" * 9, "'sex' has one value in all 18 rows"),
-    "few.csv": ("salary,sex,x\n1,F,1\n2,M,2\n", "2 rows have a 'salary', too few"),
+    "few.csv": ("salary,sex,x\n1,F,1\n2,M,2\n", "2 rows have a 'salary', which is too few"),
     "holes.csv": ("salary,sex,x\n" + ROWS + "5,,1\n" * 3, "missing"),
     "names.csv": ("salry,sex,x\n" + ROWS, "has no column 'salary'. Did you mean 'salry'?"),
 }
@@ -231,7 +275,7 @@ def test_bad_settings_speak(folder, tmp_path):
         (("--unfairness", "2"), "unfairness=2.0 is not a number between 0 and 1"),
         (("--test-size", "1.5"), "not a share between 0 and 1"),
         (("--control", "sex"), "'sex' has two roles"),
-        (("-o", tmp_path / "no" / "m.skops"), "There is no folder"),
+        (("-o", tmp_path / "no" / "m.skops"), "does not exist. Create it"),
         (("-o", tmp_path), "is a folder. Name a file"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -294,3 +338,40 @@ def test_a_folder_that_cannot_be_written(folder, tmp_path):
     status, _, errors = call("fit", folder / "people.csv", *FIT, "--model", "linear", "-o", target)
     assert status == 1
     assert len([line for line in errors.splitlines() if ": note: " not in line]) == 1, errors
+
+
+def test_help_lists_the_commands():
+    for arguments in ([], ["--help"]):
+        output = CliRunner().invoke(app, arguments).output
+        assert all(name in output for name in ("audit", "fit", "predict", "compare", "datasets"))
+        assert "reproduce" not in output
+
+
+@pytest.mark.parametrize("module", ["typer", "rich"])
+def test_a_missing_library_is_named_with_what_to_install(module):
+    status, _, errors = call("datasets", blocked=module)
+    assert status == 1
+    assert f"needs {module}, which is not installed. Run: pip install 'meanparity[cli]'" in errors
+    assert "Traceback" not in errors
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    for arguments in (("--debug", "audit"), ("audit", "--debug")):
+        status, _, errors = call(*arguments, tmp_path / "none.csv", *FIT)
+        assert status == 1
+        assert "Traceback" in errors
+
+
+def test_files_of_the_current_folder_are_not_imported(folder, tmp_path):
+    (tmp_path / "random.py").write_text("raise RuntimeError('imported by mistake')")
+    script = Path(sys.executable).with_name("meanparity")
+    done = subprocess.run(
+        [script, "audit", folder / "people.csv", *FIT],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Outcomes: salary")

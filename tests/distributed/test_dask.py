@@ -13,15 +13,21 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import Client, LocalCluster
 from scipy import sparse
 from sklearn.base import clone
 
-from distributed import Client, LocalCluster
-from meanparity import ParityKernelRegressor, ParityKernelRidge, ParityRidge, ParityRidgeCV, Pool
-
-NYSTROM = ParityKernelRidge(
-    kernel="rbf", gamma=0.2, solver="nystrom", n_components=50, fit_intercept=True
+from meanparity import (
+    MeanParity,
+    Nystrom,
+    ParityKernelRegressor,
+    ParityKernelRidge,
+    ParityRidge,
+    ParityRidgeCV,
+    Pool,
 )
+
+NYSTROM = ParityKernelRidge(kernel="rbf", gamma=0.2, fit_intercept=True, solver=Nystrom(50))
 
 
 def people(n=900, seed=0):
@@ -67,7 +73,7 @@ def test_data_frames(kernel, named):
     collection = dd.from_pandas(frame, npartitions=7)
     there = people(200, seed=1)
     pool = dd.from_pandas(there, npartitions=3)
-    model = clone(NYSTROM).set_params(landmarks=frame[FEATURES].to_numpy()[:60])
+    model = clone(NYSTROM).set_params(solver__landmarks=frame[FEATURES].to_numpy()[:60])
     model = model if kernel else ParityRidge()
     columns = {name: frame[value] for name, value in NAMES.items()}
     whole = clone(model).fit(
@@ -156,7 +162,7 @@ def broken(part, number, bad):
 
 @pytest.mark.usefixtures("scheduler")
 def test_a_partition_that_fails_is_named(monkeypatch):
-    monkeypatch.setattr("meanparity.estimators.collections._SAMPLE", 10)
+    monkeypatch.setattr("meanparity.statistics.collect._SAMPLE", 10)
     frame = people()
     parts = [dask.delayed(broken)(frame[i * 300 : (i + 1) * 300], i, 1) for i in range(3)]
     collection = dd.from_delayed(parts, meta=frame[:0], verify_meta=False)
@@ -165,7 +171,7 @@ def test_a_partition_that_fails_is_named(monkeypatch):
     frame.loc[650, "v"] = np.nan
     collection = dd.from_pandas(frame, npartitions=3)
     with pytest.raises(ValueError, match=r"Partition 2 of 3 failed: ValueError: .*NaN"):
-        clone(NYSTROM).set_params(landmarks=np.zeros((1, 7))).fit(
+        clone(NYSTROM).set_params(solver__landmarks=np.zeros((1, 7))).fit(
             collection[[*FEATURES, "sex", "hours", "grade", "salary"]],
             "salary",
             sensitive_features="sex",
@@ -214,7 +220,7 @@ def test_wrong_collections_speak():
         ParityRidge().fit(array, "salary", sensitive_features="sex")
     with pytest.raises(ValueError, match="X has 900 rows, but another collection has 10"):
         ParityRidge().fit(array, da.zeros(10), sensitive_features=da.zeros(900))
-    with pytest.raises(ValueError, match="who is in which group"):
+    with pytest.raises(ValueError, match="which group each row belongs to"):
         ParityRidge().fit(X, collection["salary"])
     with pytest.raises(ValueError, match=r"but X has the columns .* Did you mean 'salary'\?"):
         ParityRidge().fit(collection, "slary", sensitive_features="sex")
@@ -233,13 +239,13 @@ def test_columns_by_name_in_lists_and_in_the_pool():
     frame, scored = people(), people(300, seed=1)
     collection, later = (dd.from_pandas(part, npartitions=3) for part in (frame, scored))
     columns = [*FEATURES, "sex", "salary"]
-    model = ParityRidge(parity_on="pool").fit(
+    model = ParityRidge(constraint=MeanParity(parity_on="pool")).fit(
         collection[columns],
         ["salary"],
         sensitive_features=["sex"],
         pool=(later[[*FEATURES, "sex"]], "sex"),
     )
-    whole = ParityRidge(parity_on="pool").fit(
+    whole = ParityRidge(constraint=MeanParity(parity_on="pool")).fit(
         frame[FEATURES],
         frame["salary"],
         sensitive_features=frame["sex"],

@@ -56,22 +56,22 @@ def test_small_groups_are_named_with_sizes_and_standard_errors(estimator, data):
     assert set(model.group_means_) == {"few", "one", "F", "M"}, "none are merged"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        estimator(min_group_size=0).fit(X, y, sensitive_features=s)
+        estimator(constraint=MeanParity(min_group_size=0)).fit(X, y, sensitive_features=s)
     with pytest.warns(ParityWarning, match=r"1 group of fewer than 2 rows: one \(1 row, standard"):
-        estimator(min_group_size=2).fit(X, y, sensitive_features=s)
+        estimator(constraint=MeanParity(min_group_size=2)).fit(X, y, sensitive_features=s)
     for wrong in (-1, 2.5, "few", True, None):
-        with pytest.raises(ValueError, match="is not a whole number of 0 or more"):
-            estimator(min_group_size=wrong).fit(X, y, sensitive_features=s)
+        with pytest.raises(ValueError, match="is not an integer of 0 or more"):
+            estimator(constraint=MeanParity(min_group_size=wrong)).fit(X, y, sensitive_features=s)
 
 
 def test_groups_are_counted_where_they_are_compared(data):
     X, y, frame = data
     with pytest.warns(ParityWarning, match=r"2 groups of fewer than 40 rows: race=a .*; race=b"):
-        ParityRidge(intersectional=False, min_group_size=40).fit(
+        ParityRidge(constraint=MeanParity(intersectional=False, min_group_size=40)).fit(
             X, y, sensitive_features=frame[["sex", "race"]]
         )
     with pytest.warns(ParityWarning, match=r"F in grade=1 \(\d+ rows"):
-        ParityRidge(min_group_size=40).fit(
+        ParityRidge(constraint=MeanParity(min_group_size=40)).fit(
             X, y, sensitive_features=frame["sex"], control_features=frame[["grade"]]
         )
     with pytest.warns(ParityWarning, match=r"2 groups of the pool of fewer than 10 rows: F \("):
@@ -81,7 +81,7 @@ def test_groups_are_counted_where_they_are_compared(data):
 def test_no_more_than_five_are_listed(data):
     X, y, frame = data
     with pytest.warns(ParityWarning, match="; and 1. more"):
-        ParityRidge(min_group_size=50, intersectional=True).fit(
+        ParityRidge(constraint=MeanParity(intersectional=True, min_group_size=50)).fit(
             X, y, sensitive_features=frame[["sex", "race", "grade"]]
         )
 
@@ -91,7 +91,7 @@ def test_strata_with_one_group_are_reported(estimator, data):
     X, y, frame = data
     grade = frame["grade"].where(frame["sex"] == "M", frame["grade"].clip(upper=2))
     with pytest.warns(
-        ParityWarning, match=r"In 1 stratum only one group occurs.*grade=3 \(\d+ rows"
+        ParityWarning, match=r"Only one group occurs in 1 stratum, .*grade=3 \(\d+ rows"
     ):
         model = estimator().fit(X, y, sensitive_features=frame["sex"], control_features=grade)
     assert model.unconstrained_strata_ == {"grade=3": int((grade == 3).sum())}
@@ -103,9 +103,9 @@ def test_strata_with_one_group_are_reported(estimator, data):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_numbers_are_recognised_aloud(estimator, data):
+def test_numbers_are_recognised_with_a_warning(estimator, data):
     X, y, frame = data
-    with pytest.warns(ParityWarning, match=r"'age' has many .* continuous=\['age'"):
+    with pytest.warns(ParityWarning, match=r"'age' has many .* MeanParity\(continuous=\['age'\]\)"):
         model = estimator().fit(X, y, sensitive_features=frame["age"])
     assert model.continuous_ == ("age",)
     assert model.groups_ is None
@@ -114,7 +114,9 @@ def test_numbers_are_recognised_aloud(estimator, data):
     assert abs(np.cov(model.predict(X), frame["age"])[0, 1]) <= 1e-10
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        said = estimator(continuous=["age"]).fit(X, y, sensitive_features=frame["age"])
+        said = estimator(constraint=MeanParity(continuous=["age"])).fit(
+            X, y, sensitive_features=frame["age"]
+        )
         estimator(constraint=CovarianceParity()).fit(X, y, sensitive_features=frame["age"])
     assert np.array_equal(said.predict(X), model.predict(X))
     curve = model.tradeoff_.curve(X, y, frame["age"])
@@ -130,7 +132,7 @@ def test_age_and_sex_in_one_table(estimator, data):
     columns = frame[["sex", "age"]]
     for intersectional in (True, False):
         model = estimator(
-            continuous=["age"], intersectional=intersectional, constraint=MeanParity(2)
+            constraint=MeanParity(degree=2, intersectional=intersectional, continuous=["age"])
         )
         predicted = model.fit(X, y, sensitive_features=columns).predict(X)
         assert mean_parity_gap(None, predicted, sensitive_features=frame["sex"]) <= 1e-10
@@ -147,7 +149,9 @@ def test_age_and_sex_in_one_table(estimator, data):
 def test_marginal_parity_equalises_each_column(data):
     X, y, frame = data
     columns = frame[["sex", "race"]]
-    marginal = ParityRidge(intersectional=False).fit(X, y, sensitive_features=columns)
+    marginal = ParityRidge(constraint=MeanParity(intersectional=False)).fit(
+        X, y, sensitive_features=columns
+    )
     predicted = marginal.predict(X)
     for name in columns:
         assert mean_parity_gap(None, predicted, sensitive_features=frame[name]) <= 1e-10
@@ -157,7 +161,9 @@ def test_marginal_parity_equalises_each_column(data):
         group_means(None, predicted, sensitive_features=columns)
     )
     with pytest.raises(ValueError, match=r"intersectional='no'\. Pass True or False"):
-        ParityRidge(intersectional="no").fit(X, y, sensitive_features=columns)
+        ParityRidge(constraint=MeanParity(intersectional="no")).fit(
+            X, y, sensitive_features=columns
+        )
 
 
 @pytest.mark.parametrize("estimator", [ParityRidge(), ParityKernelRidge(kernel="rbf")])
@@ -183,10 +189,10 @@ def test_missing_sensitive_values(data):
     s = frame["sex"].astype(object).where(np.arange(120) > 14, None)
     with pytest.raises(ValueError, match=r"15 missing values .*'group'.*'ignore'"):
         ParityRidge().fit(X, y, sensitive_features=s)
-    group = ParityRidge(missing="group").fit(X, y, sensitive_features=s)
+    group = ParityRidge(constraint=MeanParity(missing="group")).fit(X, y, sensitive_features=s)
     assert set(group.group_means_) == {"F", "M", None}
     assert np.ptp(list(group.group_means_.values())) <= 1e-12
-    ignore = ParityRidge(missing="ignore").fit(X, y, sensitive_features=s)
+    ignore = ParityRidge(constraint=MeanParity(missing="ignore")).fit(X, y, sensitive_features=s)
     assert set(ignore.group_means_) == {"F", "M"}
     assert np.ptp(list(ignore.group_means_.values())) <= 1e-12
     known = s.notna().to_numpy()
@@ -195,14 +201,16 @@ def test_missing_sensitive_values(data):
     curve = ignore.tradeoff_.curve(X, y, s)
     assert curve.smd[0] <= 1e-12
     with pytest.raises(ValueError, match="missing=None is not known"):
-        ParityRidge(missing=None).fit(X, y, sensitive_features=s)
+        ParityRidge(constraint=MeanParity(missing=None)).fit(X, y, sensitive_features=s)
     with pytest.raises(ValueError, match="one group only"):
-        ParityRidge(missing="ignore").fit(X, y, sensitive_features=[None] * 120)
+        ParityRidge(constraint=MeanParity(missing="ignore")).fit(
+            X, y, sensitive_features=[None] * 120
+        )
 
 
 def test_curves_of_other_rows_need_the_same_columns(data):
     X, y, frame = data
-    model = ParityRidge(min_group_size=0).fit(
+    model = ParityRidge(constraint=MeanParity(min_group_size=0)).fit(
         X[:90], y[:90], sensitive_features=frame["sex"][:90], control_features=frame["grade"][:90]
     )
     there = frame[90:]
@@ -231,7 +239,7 @@ def test_curves_of_other_rows_need_the_same_columns(data):
 
 def test_a_compromise_is_announced(data):
     X, y, frame = data
-    with pytest.warns(ParityWarning, match="Not all 5 conditions can be met"):
+    with pytest.warns(ParityWarning, match="No function of this space meets all 5 conditions"):
         ParityRidge(constraint=ResidualParity()).fit(
             X[:, :2], y, sensitive_features=frame[["sex", "race"]]
         )
@@ -245,14 +253,16 @@ def test_two_dials_are_one_too_many(data):
         with pytest.raises(ValueError, match="is not a finite number of 0 or more"):
             ParityRidge(max_gap=wrong).fit(X, y, sensitive_features=frame["sex"])
     with pytest.raises(ValueError, match="weight_scope='all' is not known"):
-        ParityRidge(weight_scope="all").fit(X, y, sensitive_features=frame["sex"])
+        ParityRidge(constraint=MeanParity(weight_scope="all")).fit(
+            X, y, sensitive_features=frame["sex"]
+        )
 
 
 def test_a_collapse_inside_strata_is_announced(data):
     X, y, frame = data
     X = np.column_stack([X[:, :3], frame["grade"]])
-    with pytest.warns(ParityWarning, match="Nothing but a constant in each stratum of grade meets"):
-        model = ParityRidge(min_group_size=0).fit(
+    with pytest.warns(ParityWarning, match="Only a constant in each stratum of grade meets"):
+        model = ParityRidge(constraint=MeanParity(min_group_size=0)).fit(
             X, y, sensitive_features=frame["sex"], control_features=frame["grade"]
         )
     assert np.abs(model.coef_[:3]).max() <= 1e-8
@@ -262,7 +272,7 @@ def test_a_collapse_inside_strata_is_announced(data):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_gaps_are_told_by_name(estimator, data):
     X, y, frame = data
-    model = estimator(unfairness=0.5, min_group_size=0).fit(
+    model = estimator(unfairness=0.5, constraint=MeanParity(min_group_size=0)).fit(
         X,
         y,
         sensitive_features=frame["sex"],
@@ -286,15 +296,19 @@ def test_gaps_are_told_by_name(estimator, data):
 def test_weights_of_a_pool_are_not_forgotten(data):
     X, y, frame = data
     heavy = {"sensitive_features": frame["sex"], "sample_weight": frame["grade"]}
-    with pytest.warns(ParityWarning, match="are weighted by sample_weight, those of the pool are"):
+    with pytest.warns(
+        ParityWarning, match="are weighted by sample_weight, but those of the pool are not"
+    ):
         ParityRidge().fit(X, y, pool=(X, frame["sex"]), **heavy)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ParityRidge().fit(X, y, pool=Pool(X, frame["sex"], sample_weight=np.ones(120)), **heavy)
-        ParityRidge(weight_scope="loss").fit(X, y, pool=(X, frame["sex"]), **heavy)
+        ParityRidge(constraint=MeanParity(weight_scope="loss")).fit(
+            X, y, pool=(X, frame["sex"]), **heavy
+        )
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Own(Constraint):
     what: str
 
@@ -310,15 +324,10 @@ def test_mistakes_in_constraints_of_ones_own(data):
         ParityRidge(constraint=Own("column")).fit(X, y, sensitive_features=frame["sex"])
     with pytest.raises(TypeError, match=r"Own\.functionals returned ndarray\. Return Functionals"):
         ParityRidge(constraint=Own("array")).fit(X, y, sensitive_features=frame["sex"])
-    with pytest.raises(ValueError, match="Own does not look at control_features"):
+    with pytest.raises(ValueError, match="Own does not use control_features"):
         ParityRidge(constraint=Own("")).fit(
             X, y, sensitive_features=frame["sex"], control_features=frame["grade"]
         )
-    for constraint in (Own(""), CovarianceParity()):
-        with pytest.raises(ValueError, match="does not tell intersectional groups from others"):
-            ParityRidge(constraint=constraint, intersectional=False).fit(
-                X, y, sensitive_features=frame["sex"]
-            )
     with pytest.raises(ValueError, match=r"In the pool: X has 3 features.*pipeline\[:-1\]"):
         ParityRidge().fit(X, y, sensitive_features=frame["sex"], pool=(X[:, :3], frame["sex"]))
 
@@ -347,7 +356,9 @@ def test_warnings_point_at_the_line_that_called(data):
     X, y, frame = data
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        ParityRidge(min_group_size=500).fit(X[:, :1], y, sensitive_features=frame["age"] % 25)
+        ParityRidge(constraint=MeanParity(min_group_size=500)).fit(
+            X[:, :1], y, sensitive_features=frame["age"] % 25
+        )
     assert len(caught) >= 2
     assert {w.filename for w in caught} == {__file__}
 
@@ -360,7 +371,7 @@ def test_errors_that_no_function_can_make_equal(solver):
     X, s = np.vstack([half, half]), np.concatenate([np.arange(20) % 2, 1 - np.arange(20) % 2])
     y = X[:, 0] + s
     model = ParityRidge(constraint="residual_parity", solver=solver)
-    with pytest.warns(ParityWarning, match="Not all 1 conditions can be met"):
+    with pytest.warns(ParityWarning, match="No function of this space meets all 1 conditions"):
         model.fit(X, y, sensitive_features=s)
     assert np.allclose(model.predict(X), model.tradeoff_.at(1.0).predict(X), atol=1e-8)
     assert model.parity_residual_ == pytest.approx(0.5)

@@ -39,7 +39,7 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:Nothing but a constant")  # one column, and that sensitive
+@pytest.mark.filterwarnings("ignore:Only a constant")  # one column, and that sensitive
 @pytest.mark.parametrize(
     "estimator", ESTIMATORS, ids=lambda e: f"{type(e).__name__}-{e.solver}-{e.alpha}"
 )

@@ -148,7 +148,7 @@ def test_precomputed_kernel(data):
     assert np.allclose(thin.predict(sparse.csr_matrix(K[60:, :60])), model.predict(K[60:, :60]))
 
 
-@pytest.mark.filterwarnings("ignore:Nothing but a constant")
+@pytest.mark.filterwarnings("ignore:Only a constant")
 @given(case=cases(), unfairness=st.floats(0, 1), alpha=st.sampled_from([0.01, 1.0, 100.0]))
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -170,7 +170,7 @@ def test_every_gap_is_the_dials_share_of_the_free_one(
     )
 
 
-@pytest.mark.filterwarnings("ignore:Nothing but a constant")
+@pytest.mark.filterwarnings("ignore:Only a constant")
 @given(case=cases(), alpha=st.sampled_from([0.0, 0.01, 1.0, 100.0]))
 def test_moving_the_target_moves_the_predictions(case, alpha):
     model = ParityRidge(alpha=alpha).fit(case.X, case.y, sensitive_features=case.codes)
@@ -181,7 +181,7 @@ def test_moving_the_target_moves_the_predictions(case, alpha):
     assert np.abs(moved.predict(case.X_new) - expected).max() <= 1e-7 * np.abs(expected).max()
 
 
-@pytest.mark.filterwarnings("ignore:Nothing but a constant")
+@pytest.mark.filterwarnings("ignore:Only a constant")
 @given(case=cases(), seed=st.integers(0, 100))
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_order_of_rows_and_names_of_groups_do_not_matter(case, seed, kernel):

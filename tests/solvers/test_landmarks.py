@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.landmark_curves import NAMES, errors
 from meanparity.kernels import Kernel
 from meanparity.solvers.landmarks import choose_landmarks, pivots
-from tests.landmark_curves import NAMES, errors
 
 
 def factored(X, m, kernel, seed=0):

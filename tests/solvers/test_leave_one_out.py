@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from meanparity.rows import Rows
+from meanparity.solvers.leave_one_out import LeaveOneOut, Smoother
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from meanparity import ParityKernelRidge, ParityRidge
 from meanparity.constraints import CovarianceParity, MeanParity, ResidualParity
 from meanparity.constraints.left_out import LeftOut
 from meanparity.linalg import SymmetricMatrix
-from meanparity.rows import Rows
-from meanparity.solvers.leave_one_out import LeaveOneOut, Smoother
 
 KERNELS = {
     "rbf": {"kernel": "rbf", "gamma": 0.3},

@@ -1,39 +1,43 @@
-"""An upper bound on the gaps of everybody, from rows that the model has not seen."""
+"""An upper bound on the gaps in a population, from rows that were not used in fit."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import stats
+from scipy.sparse import issparse
+from sklearn.utils import gen_batches
 
 from meanparity._typing import FloatArray
-from meanparity.audit.compare import check_share
+from meanparity.audit.checks import check_probability, require_several_groups
 from meanparity.audit.moments import Moments
-from meanparity.groups import Groups
-from meanparity.sources import Table, row_hashes
+from meanparity.data.features import FeatureLayout
+from meanparity.data.groups import Groups
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """With the given confidence, no group's mean prediction is further from the mean of all.
+    """Bounds on the distance between each group's mean prediction and the overall mean.
 
     Parameters
     ----------
     bound : float
-        On ``max_j |E(g | group j) − E(g)|`` in the population that the rows were drawn from.
+        Upper bound on ``max_j |E(g | group j) − E(g)|`` in the population from which the rows were
+        drawn.
     bounds : tuple of (group, float)
-        The same for each group; all hold together.
+        The upper bound for each group. All of them hold simultaneously.
     observed : float
-        The largest gap on the rows.
+        Largest gap on the rows themselves.
     confidence : float
-        How often, in samples like this one, all bounds are right, at least.
+        Probability, at least, that all bounds hold.
     kind : {"distribution-free", "asymptotic"}
-        Whether that holds for any distribution and number of rows, or for many rows.
+        Whether the bounds hold for any distribution and any number of rows, or only
+        approximately, for many rows.
     n_rows : int
-        Rows.
+        Number of rows.
     """
 
     bound: float
@@ -44,16 +48,16 @@ class Certificate:
     n_rows: int
 
     def __str__(self) -> str:
-        share = f"{100 * self.confidence:g} %"
-        how = (
-            "whatever the distribution"
+        validity = (
+            "valid for any distribution"
             if self.kind == "distribution-free"
-            else "if the rows are many enough for normal means"
+            else "an approximation for many rows"
         )
         return (
-            f"With {share} confidence, no group's mean prediction is further than {self.bound:.4g} "
-            f"from the mean of all, in the population that these {self.n_rows:,} rows were drawn "
-            f"from ({how}). The largest gap on the rows is {self.observed:.4g}."
+            f"With {100 * self.confidence:g} % confidence, no group's mean prediction differs from "
+            f"the overall mean by more than {self.bound:.4g} in the population from which these "
+            f"{self.n_rows:,} rows were drawn ({validity}). The largest gap on these rows is "
+            f"{self.observed:.4g}."
         )
 
 
@@ -67,33 +71,35 @@ def parity_certificate(
     X_train: Any = None,
     unseen: bool = False,
 ) -> Certificate:
-    r"""Bound the gaps in the population from rows that the model has not seen.
+    r"""Bound the gaps between group means in a population.
 
-    On the rows that a model was fitted to, parity is exact by construction and says nothing about
-    others. For n rows drawn independently of the fit, with gaps ``ĝ_j``:
+    On the rows used in fit, parity is exact by construction and says nothing about other rows. For
+    n rows that were drawn independently of the fit, with gaps ``ĝ_j``, the bound for group j is
 
-    * with `bounds` on the predictions, ``|ĝ_j| + ε_j + ε``, where ε is the smaller of Hoeffding's
-      and of Maurer and Pontil's (empirical Bernstein) bound for the mean of a group, and of all,
-      at a share of the error probability each: right for any distribution;
-    * without, ``|ĝ_j| + q·se_j`` with a quantile q of Student's t, at a share of the error
-      probability for each group: right for many rows.
+    * with `bounds` on the predictions, ``|ĝ_j| + ε_j + ε``, where ε_j and ε bound the error of the
+      group's mean and of the overall mean. Each is the smaller of Hoeffding's bound and the
+      empirical Bernstein bound of Maurer and Pontil, at an equal share of the error probability.
+      This holds for any distribution;
+    * without `bounds`, ``|ĝ_j| + q·se_j`` with a quantile q of Student's t distribution, at an
+      equal share of the error probability for each group. This holds for many rows.
 
     Parameters
     ----------
     model : fitted estimator with `predict`
     X : array-like of shape (n, d)
-        Rows that were neither trained on nor part of a pool.
+        Rows that were used neither for training nor as a pool.
     sensitive_features : array-like of shape (n,) or (n, r), or data frame
-        Their sensitive columns.
+        Sensitive columns of these rows.
     confidence : float, default=0.95
-        For all groups together.
+        Confidence that all bounds hold simultaneously.
     bounds : (low, high), optional
-        Between which all predictions lie, known beforehand, such as (0, 1).
+        Interval that contains every possible prediction, known in advance, such as (0, 1).
     X_train : array-like, optional
-        The training rows of a model that is not one of this package's, to see that none of X is
-        among them.
+        The rows used in fit, a pool included. Rows of X that are among them are refused. Required
+        unless `unseen` is True.
     unseen : bool, default=False
-        Say that rows which look like training rows (features with few values) are other people.
+        Confirm that no row of X was used in fit. Rows that only look like training rows, because
+        the features take few values, are then accepted.
 
     Returns
     -------
@@ -109,72 +115,73 @@ def parity_certificate(
     >>> from meanparity import ParityRidge
     >>> from meanparity.datasets import make_synthetic
     >>> X, y, s = make_synthetic(2000, random_state=0)
-    >>> model = ParityRidge().fit(X[:1000], y[:1000], sensitive_features=s[:1000])
-    >>> certificate = parity_certificate(model, X[1000:], s[1000:])
+    >>> train, test = slice(0, 1000), slice(1000, None)
+    >>> model = ParityRidge().fit(X[train], y[train], sensitive_features=s[train])
+    >>> certificate = parity_certificate(model, X[test], s[test], X_train=X[train])
     >>> certificate.observed < certificate.bound
     True
-    >>> try:
-    ...     parity_certificate(model, X[:1000], s[:1000])
-    ... except ValueError as error:
-    ...     print(str(error)[:45])
-    1000 of 1000 rows of X were seen in fit, wher
+    >>> parity_certificate(model, X, s, X_train=X[train])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: 1000 of 2000 rows of X were used in fit, where parity says nothing about ...
     """
-    confidence = check_share(confidence, "confidence")
+    confidence = check_probability(confidence, "confidence")
     if not unseen:
-        _refuse_seen(model, X, X_train)
+        _refuse_training_rows(X, X_train)
     values = np.asarray(model.predict(X), dtype=np.float64)
     if values.ndim != 1:
-        raise ValueError(f"predict gives values of shape {values.shape}. Certify one output.")
+        raise ValueError(
+            f"predict returns values of shape {values.shape}. Certify a model of one output."
+        )
     groups = Groups.from_columns(sensitive_features, n_rows=len(values))
-    if groups.n_groups == 1:
-        raise ValueError(f"All {len(values)} rows are in one group ({groups.names[0]}).")
-    moments = Moments.of(values, groups, None)
+    require_several_groups(groups)
+    moments = Moments.from_values(values, groups, None)
     gaps = np.abs(moments.gaps)
-    margins = (
-        _asymptotic(moments, 1 - confidence)
-        if bounds is None
-        else _distribution_free(values, groups, _check_bounds(bounds, values), 1 - confidence)
-    )
-    upper = gaps + margins
+    if bounds is None:
+        upper = gaps + _asymptotic_margins(moments, 1 - confidence)
+    else:
+        width = _check_bounds(bounds, values)
+        upper = gaps + _distribution_free_margins(values, groups, width, 1 - confidence)
     return Certificate(
-        float(upper.max()),
-        tuple((key, float(value)) for key, value in zip(groups.keys, upper, strict=True)),
-        float(gaps.max()),
-        confidence,
-        "asymptotic" if bounds is None else "distribution-free",
-        len(values),
+        bound=float(upper.max()),
+        bounds=tuple((key, float(value)) for key, value in zip(groups.keys, upper, strict=True)),
+        observed=float(gaps.max()),
+        confidence=confidence,
+        kind="asymptotic" if bounds is None else "distribution-free",
+        n_rows=len(values),
     )
 
 
-def _asymptotic(moments: Moments, error: float) -> FloatArray:
-    # the shares of the groups are drawn too, which moves the mean of all
+def _asymptotic_margins(moments: Moments, error: float) -> FloatArray:
+    # The shares of the groups are random too, which adds to the variance of the overall mean.
     shares = float(moments.shares @ moments.gaps**2) / float(moments.counts.sum())
-    quantile = stats.t.ppf(1 - error / (2 * len(moments.means)), moments.freedom)
-    margins: FloatArray = quantile * np.sqrt(moments.errors**2 + shares)
+    quantile = stats.t.ppf(1 - error / (2 * len(moments.means)), moments.degrees_of_freedom)
+    margins: FloatArray = quantile * np.sqrt(moments.standard_errors**2 + shares)
     return margins
 
 
-def _distribution_free(
+def _distribution_free_margins(
     values: FloatArray, groups: Groups, width: float, error: float
 ) -> FloatArray:
     each = error / (groups.n_groups + 1)
+    overall = _deviation_bound(values, width, each)
     samples = [values[groups.codes == j] for j in range(groups.n_groups)]
-    of_all = _deviation(values, width, each)
-    return np.array([_deviation(sample, width, each) + of_all for sample in samples])
+    return np.array([_deviation_bound(sample, width, each) + overall for sample in samples])
 
 
-def _deviation(sample: FloatArray, width: float, error: float) -> float:
-    """How far the mean of a sample is from its expectation at most, but for `error`, both sides."""
+def _deviation_bound(sample: FloatArray, width: float, error: float) -> float:
+    """Two-sided bound on the error of a sample mean that fails with probability `error`."""
     n, side = len(sample), error / 4  # two sides of two bounds
     hoeffding = np.sqrt(np.log(1 / side) / (2 * n))
     if n < 2:
         return float(width * hoeffding)
-    spread = float(sample.var(ddof=1)) / width**2
-    bernstein = np.sqrt(2 * spread * np.log(2 / side) / n) + 7 * np.log(2 / side) / (3 * (n - 1))
+    variance = float(sample.var(ddof=1)) / width**2
+    bernstein = np.sqrt(2 * variance * np.log(2 / side) / n) + 7 * np.log(2 / side) / (3 * (n - 1))
     return float(width * min(hoeffding, bernstein))
 
 
 def _check_bounds(bounds: Any, values: FloatArray) -> float:
+    """Return the width of an interval that contains all predictions."""
     try:
         low, high = (float(end) for end in bounds)
     except (TypeError, ValueError):
@@ -183,27 +190,32 @@ def _check_bounds(bounds: Any, values: FloatArray) -> float:
         raise ValueError(f"bounds={bounds!r}. Pass two finite numbers, the smaller one first.")
     if values.min() < low or values.max() > high:
         raise ValueError(
-            f"Predictions lie between {values.min():.4g} and {values.max():.4g}, outside of "
-            f"bounds={bounds!r}. Pass bounds that hold for everybody, or none."
+            f"Predictions lie between {values.min():.4g} and {values.max():.4g}, outside "
+            f"bounds={bounds!r}. Pass an interval that contains every possible prediction, or "
+            "leave bounds out."
         )
     return high - low
 
 
-def _refuse_seen(model: Any, X: Any, X_train: Any) -> None:
-    if hasattr(model, "has_seen"):
-        again = model.has_seen(X)
-    elif X_train is not None:
-        table = Table.like(X_train, None, False)
-        known = row_hashes(table.features(X_train))
-        again = np.isin(row_hashes(table.features(X)), known)
-    else:
+def _refuse_training_rows(X: Any, X_train: Any) -> None:
+    if X_train is None:
         raise ValueError(
-            f"{type(model).__name__} does not tell which rows it was fitted to. Pass X_train=..., "
-            "or unseen=True if none of X is among them."
+            "Whether rows of X were used in fit is not known. Pass the rows used in fit as "
+            "X_train, or unseen=True if none of X is among them."
         )
-    if again.any():
+    layout = FeatureLayout.from_table(X_train)
+    known = set(_row_bytes(layout.read(X_train)))
+    repeated = [row in known for row in _row_bytes(layout.read(X))]
+    if any(repeated):
         raise ValueError(
-            f"{again.sum()} of {len(again)} rows of X were seen in fit, where parity says nothing "
-            "about others. Pass rows that were held out, or unseen=True if these are other people "
-            "with the same features."
+            f"{sum(repeated)} of {len(repeated)} rows of X were used in fit, where parity says "
+            "nothing about other rows. Pass rows that were held out, or unseen=True if these are "
+            "different people with the same features."
         )
+
+
+def _row_bytes(X: Any) -> Iterator[bytes]:
+    """The rows of X as bytes, which are equal for equal rows."""
+    for batch in gen_batches(X.shape[0], 4096):
+        rows = X[batch].toarray() if issparse(X) else X[batch]
+        yield from map(bytes, np.ascontiguousarray(rows + 0.0))  # -0.0 becomes 0.0

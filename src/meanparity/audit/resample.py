@@ -1,4 +1,4 @@
-"""Intervals and p-values by resampling, through `scipy.stats`."""
+"""Intervals by the bootstrap and p-values by permutation, through `scipy.stats`."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ import numpy as np
 from scipy import stats
 
 from meanparity._typing import FloatArray
-from meanparity.groups import Groups
+from meanparity.data.groups import Groups
 
-_BYTES = 256 * 2**20  # of resampled rows at a time
+_BATCH_BYTES = 256 * 2**20  # memory for the resampled rows of one batch
 
 
 def bootstrap_intervals(
-    values: FloatArray, groups: Groups, confidence: float, n_resamples: int, random: Any
+    values: FloatArray, groups: Groups, n_resamples: int, random: Any, *, confidence: float
 ) -> FloatArray:
-    """Confidence intervals (k, 2) of the gaps: the bootstrap draws inside each group.
+    """Percentile bootstrap intervals of the gaps: (k, 2).
 
-    The percentile method, with group sizes as they are.
+    Rows are resampled within each group, so group sizes stay as they are.
     """
     samples = [values[groups.codes == group] for group in range(groups.n_groups)]
     shares = groups.counts / groups.counts.sum()
-    batch = max(1, min(n_resamples, _BYTES // (8 * len(values))))
     intervals = np.empty((groups.n_groups, 2))
     for j in range(groups.n_groups):
 
@@ -31,34 +30,33 @@ def bootstrap_intervals(
             gaps: FloatArray = means[j] - np.tensordot(shares, np.stack(means), 1)
             return gaps
 
-        found = stats.bootstrap(
+        result = stats.bootstrap(
             samples,
             gap,
             n_resamples=n_resamples,
-            batch=batch,
+            batch=_batch_size(values, n_resamples),
             vectorized=True,
             confidence_level=confidence,
             method="percentile",
             rng=random,
         )
-        intervals[j] = found.confidence_interval
+        intervals[j] = result.confidence_interval
     return intervals
 
 
 def permutation_p_values(
     values: FloatArray, groups: Groups, n_resamples: int, random: Any
 ) -> FloatArray:
-    """p-values (k,) of no difference between a group and all others, by exchanging rows.
+    """Permutation p-values of no difference between a group and all other rows: (k,).
 
-    What is compared is Welch's t, so that groups may differ in spread.
+    The test statistic is Welch's t, so that groups may have different variances.
     """
-    batch = max(1, min(n_resamples, _BYTES // (8 * len(values))))
     p_values = [
         stats.permutation_test(
             (values[groups.codes == j], values[groups.codes != j]),
             _welch,
             n_resamples=n_resamples,
-            batch=batch,
+            batch=_batch_size(values, n_resamples),
             vectorized=True,
             alternative="greater",
             rng=random,
@@ -68,8 +66,12 @@ def permutation_p_values(
     return np.array(p_values)
 
 
+def _batch_size(values: FloatArray, n_resamples: int) -> int:
+    return max(1, min(n_resamples, _BATCH_BYTES // (8 * len(values))))
+
+
 def _welch(a: FloatArray, b: FloatArray, axis: int) -> FloatArray:
-    """|t|, and zero where there is neither a difference nor a spread."""
+    """Absolute value of Welch's t, and 0 where the means are equal up to rounding."""
     parts = [(np.mean(x, axis), np.var(x, axis, ddof=1) / x.shape[axis]) for x in (a, b)]
     difference, error = np.abs(parts[0][0] - parts[1][0]), np.sqrt(parts[0][1] + parts[1][1])
     size = np.maximum(np.abs(a).max(axis), np.abs(b).max(axis))

@@ -1,4 +1,4 @@
-"""What an audit found: frozen, printable, convertible."""
+"""The result of an audit: frozen, printable, and convertible to tables and JSON."""
 
 from __future__ import annotations
 
@@ -8,38 +8,41 @@ from collections.abc import Hashable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from meanparity.audit.checks import format_number, import_pandas
+
 
 @dataclass(frozen=True)
 class GroupFinding:
-    """One group, compared with everybody (of its stratum).
+    """One group compared with all rows, or with all rows of its stratum.
 
     Parameters
     ----------
     group : hashable
-        Its sensitive value, or the tuple of its values.
+        The group's sensitive value, or the tuple of its values.
     stratum : hashable or None
-        Where it was compared, with control features.
+        The stratum in which the group was compared, if there are control features.
     size : int
-        Rows (of positive weight).
+        Number of rows with positive weight.
     mean, gap : float
-        Its mean prediction, and that less the mean of all.
+        Mean prediction of the group, and its difference from the overall mean.
     standard_error : float
-        Of the gap.
+        Standard error of the gap.
     low, high : float
         Confidence interval of the gap.
     p_value : float
-        Of no gap.
+        p-value of the hypothesis of no gap.
     p_holm, p_bh : float
-        The same adjusted over all groups: for the chance of any false alarm (Holm), and for the
-        expected share of false alarms (Benjamini and Hochberg).
+        The p-value adjusted for the number of groups: by Holm's method, which controls the
+        probability of any false positive, and by that of Benjamini and Hochberg, which controls
+        the expected share of false positives.
     detectable : float
-        The smallest gap that such a sample would have shown, with the power that was asked for.
+        Smallest gap that would have been significant with the requested power.
     p_outside : float or None
-        Of a gap larger than `within`, if that was asked.
+        p-value of the hypothesis that the gap is larger than `within`, if that was requested.
     equivalent : bool or None
-        Whether the gap is within ± `within` at the confidence that was asked for.
+        Whether the gap is shown to lie within ± `within` at the requested confidence.
     mean_error : float or None
-        Mean of prediction less outcome, if outcomes are known.
+        Mean of prediction minus outcome, if outcomes are known.
     """
 
     group: Hashable
@@ -58,37 +61,46 @@ class GroupFinding:
     equivalent: bool | None = None
     mean_error: float | None = None
 
+    @property
+    def name(self) -> str:
+        """The group, and its stratum if there is one, as text."""
+        group = _label(self.group)
+        return group if self.stratum is None else f"{_label(self.stratum)}: {group}"
+
 
 @dataclass(frozen=True)
 class Audit:
-    """What predictions say about groups, with uncertainty.
+    """Gaps between groups with their uncertainty.
 
     Parameters
     ----------
     findings : tuple of GroupFinding
-        One for each group, or for each group of each stratum.
+        One finding for each group, or for each group of each stratum.
     columns, control : tuple of str
         Names of the sensitive and of the control columns.
     n_rows : int
-        Rows.
+        Number of rows with positive weight.
     mean : float
-        Mean prediction of all.
+        Mean prediction over all rows.
     smd, max_gap : float
-        Sum and maximum of the sizes of the gaps.
+        Sum and maximum of the absolute gaps of all findings. The paper calls the sum SMD; it is
+        not a standardised mean difference.
     wasserstein : float
-        Sum over groups of the distance between its distribution and that of all (the paper's DPD).
+        Sum over groups of the 1-Wasserstein distance between the distribution of the group's
+        predictions and that of all predictions (the paper's DPD). Strata are ignored.
     quantile_gap, quantile : float
-        The largest difference between a quantile of a group and that of all, and which quantile.
+        Largest difference between a quantile of a group and that of all rows, and the level of
+        that quantile. Strata are ignored.
     r_squared : float
-        Share of the variance of the predictions that lies between groups.
+        Share of the variance of the predictions that lies between groups. Strata are ignored.
     confidence, power : float
-        As asked for.
+        The requested confidence level and power.
     within : float or None
-        The gap that was asked about.
-    method : str
-        "analytic" or "resampling".
+        The largest negligible gap, if equivalence tests were requested.
+    method : {"analytic", "resampling"}
+        How intervals and p-values were computed.
     left_out : tuple
-        Strata with one group, in which nothing can be compared.
+        Strata that contain only one group, in which nothing can be compared.
     """
 
     findings: tuple[GroupFinding, ...]
@@ -109,87 +121,79 @@ class Audit:
     left_out: tuple[Hashable, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """All numbers as plain Python objects."""
+        """Return all numbers as plain Python objects."""
         return {
             **{f.name: getattr(self, f.name) for f in fields(self) if f.name != "findings"},
             "findings": [asdict(finding) for finding in self.findings],
         }
 
     def to_json(self, **options: Any) -> str:
-        """All numbers as JSON, null where there is none; options are those of `json.dumps`."""
-        return json.dumps(_finite(self.to_dict()), default=_plain, allow_nan=False, **options)
+        """Return all numbers as JSON, with null for infinite ones.
+
+        Keyword arguments are passed to `json.dumps`.
+        """
+        return json.dumps(_json_ready(self.to_dict()), default=str, allow_nan=False, **options)
 
     def to_pandas(self) -> Any:
-        """The findings as a pandas data frame, one row each."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("pandas is missing: pip install pandas") from error
-        return pd.DataFrame([asdict(finding) for finding in self.findings])
+        """Return the findings as a pandas data frame, one row each."""
+        return import_pandas().DataFrame([asdict(finding) for finding in self.findings])
 
     def __str__(self) -> str:
-        first = ", ".join(self.columns) or "group"
-        header = [
-            first,
-            "n",
-            "mean",
-            "gap",
-            f"{100 * self.confidence:g} % interval",
-            "p",
-            "p (Holm)",
+        table = [
+            [
+                ", ".join(self.columns) or "group",
+                "n",
+                "mean",
+                "gap",
+                f"{100 * self.confidence:g} % interval",
+                "p",
+                "p (Holm)",
+                "detectable",
+                *([] if self.within is None else [f"within ±{self.within:g}"]),
+                *(["mean error"] if self.findings[0].mean_error is not None else []),
+            ]
         ]
-        header += ["detectable"]
-        header += [f"within ±{self.within:g}"] if self.within is not None else []
-        has_errors = any(f.mean_error is not None for f in self.findings)
-        header += ["mean error"] if has_errors else []
-        table = [header]
         for f in self.findings:
-            name = _name(f.group) if f.stratum is None else f"{_name(f.stratum)}: {_name(f.group)}"
-            cells = [name, f"{f.size:,}", _number(f.mean), _number(f.gap)]
-            cells += [f"{_number(f.low)} to {_number(f.high)}", _p(f.p_value), _p(f.p_holm)]
-            cells += [_number(f.detectable)]
+            interval = f"{format_number(f.low)} to {format_number(f.high)}"
+            cells = [f.name, f"{f.size:,}", format_number(f.mean), format_number(f.gap), interval]
+            cells += [_format_p(f.p_value), _format_p(f.p_holm), format_number(f.detectable)]
             cells += ["yes" if f.equivalent else "not shown"] if self.within is not None else []
-            cells += [_number(f.mean_error)] if f.mean_error is not None else []
+            cells += [format_number(f.mean_error)] if f.mean_error is not None else []
             table.append(cells)
-        widths = [max(len(row[i]) for row in table) for i in range(len(header))]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = []
         for name, *cells in table:
             aligned = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
             lines.append("  ".join([name.ljust(widths[0]), *aligned]))
+        overall = f"Ignoring {', '.join(self.control)}: " if self.control else ""
         lines += [
             "",
-            f"{self.n_rows:,} rows, mean {_number(self.mean)}; SMD {_number(self.smd)}, "
-            f"Wasserstein gap {_number(self.wasserstein)}, largest quantile gap "
-            f"{_number(self.quantile_gap)} (at {100 * self.quantile:.0f} %), "
-            f"R² of the groups {self.r_squared:.3g}",
+            f"{self.n_rows:,} rows, overall mean {format_number(self.mean)}. "
+            f"Sum of absolute gaps {format_number(self.smd)}.",
+            f"{overall}Wasserstein gap {format_number(self.wasserstein)}, largest quantile gap "
+            f"{format_number(self.quantile_gap)} (at {100 * self.quantile:.0f} %), "
+            f"R² of the groups {self.r_squared:.3g}.",
         ]
         if self.left_out:
-            names = ", ".join(_name(stratum) for stratum in self.left_out)
-            lines.append(f"Not compared, as they have one group: {names}")
+            names = ", ".join(_label(stratum) for stratum in self.left_out)
+            lines.append(f"Not compared, because they contain only one group: {names}.")
         return "\n".join(lines)
 
 
-def _name(label: Any) -> str:
+def _label(label: Any) -> str:
     return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
-
-
-def _p(value: float) -> str:
+def _format_p(value: float) -> str:
     return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
-def _plain(value: Any) -> Any:
-    """What json does not know: numbers of NumPy as numbers, all else as text."""
-    return value.item() if hasattr(value, "item") else str(value)
-
-
-def _finite(value: Any) -> Any:
-    """The same with None for what is infinite, as is the error of a single row."""
+def _json_ready(value: Any) -> Any:
+    """Replace NumPy scalars by Python numbers, and infinite numbers by None."""
     if isinstance(value, dict):
-        return {name: _finite(part) for name, part in value.items()}
+        return {name: _json_ready(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
+        return [_json_ready(part) for part in value]
+    if hasattr(value, "item"):
+        value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

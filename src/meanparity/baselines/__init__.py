@@ -1,4 +1,4 @@
-"""The methods of the paper's comparison, with the interface of our estimators."""
+"""The other methods in the paper's comparison, with the interface of scikit-learn."""
 
 from meanparity.baselines.barycenter import BarycenterRegressor
 from meanparity.baselines.correlation_bound import CorrelationBoundedRegression

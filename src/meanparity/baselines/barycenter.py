@@ -1,8 +1,8 @@
-"""Wasserstein barycentre: another regressor's predictions moved to one distribution for all."""
+"""Wasserstein barycentre: a regressor's predictions, moved to one distribution for all groups."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,47 +11,41 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray
-from meanparity.baselines.base import (
-    AwareBaseline,
-    check_range,
-    require_groups,
-    require_single_output,
-)
-from meanparity.estimators.training import read_features, read_people
-from meanparity.estimators.wrapped import check_regressor, fit_clone, predictions
+from meanparity.baselines.base import AwareBaseline, check_range
+from meanparity.data.groups import Groups
+from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions
 from meanparity.exceptions import warn
-from meanparity.groups import Groups
 from meanparity.metrics import wasserstein_gap
 
-_LEFT = 0.25  # of the regressor's own gap, above which what is left is told
+_ROUNDING = 64 * np.finfo(float).eps  # predictions this close are equal
+_LARGE_GAP = 0.25  # a gap above this share of the regressor's own causes a warning
 
 
 class BarycenterRegressor(AwareBaseline):
     r"""A regressor whose predictions are moved to the same distribution in every group.
 
-    The Wasserstein barycentre of Chzhen et al. and Le Gouic et al.: with f a regressor, F_s the
-    distribution function of its predictions in group s, Q_s their quantile function and p_s the
-    share of the group::
+    The Wasserstein barycentre of Chzhen et al. and Le Gouic et al. For a regressor f, let F_s be
+    the distribution function of its predictions in group s, Q_s their quantile function, and p_s
+    the share of the group. Then::
 
         g(x, s) = Σ_s' p_s' Q_s'(F_s(f(x)))
 
-    is the predictor of least squared distance from f whose distribution does not depend on the
-    group. `unfairness` u goes back towards f, ``(1 − u) g + u f``, which multiplies every
-    Wasserstein distance between two groups by u. To predict, the group of a row has to be known.
+    is the predictor nearest to f in mean square whose distribution does not depend on the group.
+    `unfairness` u moves it back towards f, ``(1 − u) g + u f``, which multiplies every Wasserstein
+    distance between two groups by u. To predict a row, its group has to be known.
 
     Parameters
     ----------
     estimator : regressor, optional
         f, any scikit-learn regressor; `LinearRegression` by default. It gets X as it is: keep the
-        sensitive columns in X to let f use them, as the authors do.
+        sensitive columns in X if f should use them, as the authors do.
     unfairness : float, default=0.0
-        u, from 0 (one distribution) to 1 (f itself).
+        u, from 0 (the same distribution in all groups) to 1 (f itself).
     sensitive_columns : int, str or list of them, optional
-        Positions or names of columns of X that say who is in which group, instead of
-        `sensitive_features`, in `fit` and in `predict`. They stay features as well unless
-        `drop_sensitive`.
+        Positions or names of sensitive columns of X, instead of `sensitive_features`, in `fit` and
+        in `predict`. They are also used as features unless `drop_sensitive` is set.
     drop_sensitive : bool, default=False
-        Whether `sensitive_columns` are left out of the features. They may hold text then.
+        Do not use the sensitive columns as features. They may then hold text.
 
     Attributes
     ----------
@@ -60,18 +54,19 @@ class BarycenterRegressor(AwareBaseline):
     group_shares_ : dict
         p, the share of each group.
     training_gap_ : float
-        The Wasserstein gap that is left on the training rows, see `wasserstein_gap`.
+        The Wasserstein gap that remains on the training rows; see `wasserstein_gap`.
     n_features_in_, feature_names_in_
-        Number and names of the columns seen in fit.
+        Number and names of the columns of X in `fit`.
 
     Notes
     -----
-    Distributions are those of the training rows: a value has its mid-rank among the predictions of
-    its group, values between two of them are interpolated, and values beyond them are taken for
-    the outermost. So a row's prediction does not depend on who else is predicted. On the training
-    rows the distributions agree up to the grid of ranks, of order 1/n of a group, if few
-    predictions are equal. The authors add a little noise to tell equal ones apart; here they stay
-    equal, and `training_gap_` tells what that leaves.
+    The distributions are those of the training rows: a value has its mid-rank among the predictions
+    of its group, ranks between two of them are interpolated, and values outside their range count
+    as the smallest or the largest. So a row's prediction does not depend on the other rows that
+    are predicted. If few predictions are equal, the distributions on the training rows agree up to
+    the grid of ranks, that is, up to 1/n for a group of n rows. The authors add a little noise to
+    separate equal predictions; here they stay equal, and `training_gap_` says how large a gap that
+    leaves.
 
     References
     ----------
@@ -111,102 +106,118 @@ class BarycenterRegressor(AwareBaseline):
     def fit(
         self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> BarycenterRegressor:
-        """Fit the regressor, and keep the distributions of its predictions.
+        """Fit the regressor, and store the distributions of its predictions.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
-            Features; whatever the regressor reads.
+            Features, in any form that the regressor accepts.
         y : array-like of shape (n,)
             Targets.
         sensitive_features : array-like of shape (n,) or (n, r), series or data frame
-            Sensitive columns; every combination of values that occurs is a group. Required unless
-            `sensitive_columns` names columns of X.
+            Sensitive columns. Every combination of values that occurs is a group. Required unless
+            `sensitive_columns` is set.
         sample_weight : array-like of shape (n,), optional
-            Weights, of the regression and in the distributions.
+            Weights in the regression and in the distributions.
         """
         unfairness = check_range("unfairness", self.unfairness, 0, 1, "a number from 0 to 1")
         if self.estimator is not None:
             check_regressor(self.estimator)
-        training = self._read(
-            X, y, sensitive_features, sample_weight, convert=self.estimator is None
-        )
-        require_groups(training.rows, type(self).__name__)
-        target = require_single_output(training, type(self).__name__)
+        to_numbers = self.estimator is None
+        data = self._read(X, y, sensitive_features, sample_weight, to_numbers=to_numbers)
+        groups, target = self._require_groups(data.rows), self._require_single_output(data)
         base = LinearRegression() if self.estimator is None else self.estimator
-        estimator = fit_clone(base, training.X, target, training.weights)
-        groups = training.rows.groups
-        assert groups is not None
-        weights = np.ones(len(target)) if training.weights is None else training.weights
-        values = predictions(estimator, training.X)
-        inside = [groups.codes == code for code in range(groups.n_groups)]
-        self.estimator_ = estimator
-        self._distributions = tuple(Distribution.of(values[i], weights[i]) for i in inside)
-        self._shares = groups.sums(weights) / weights.sum()
-        self._labels = groups.labels
-        self.group_shares_ = dict(zip(groups.keys, self._shares.tolist(), strict=True))
-        self._unfairness, self._convert = unfairness, self.estimator is None
-        self._table, self._reading = training.table, training.rows.reading
-        moved = self._move(values, groups, range(groups.n_groups))
+        model = fit_clone(base, data.X, target, data.weights)
+        values = predictions(model, data.X)
+        weights = np.ones(len(values)) if data.weights is None else data.weights
+        barycentre = Barycentre.from_predictions(values, groups, weights)
+        moved = barycentre.move(values, groups)
         between = (1 - unfairness) * moved + unfairness * values
-        self.training_gap_, left, before = (
+        gap, moved_gap, base_gap = (
             wasserstein_gap(None, v, sensitive_features=groups.codes, sample_weight=weights)
             for v in (between, moved, values)
         )
-        if left > _LEFT * before:
+        if moved_gap > _LARGE_GAP * base_gap:
             warn(
-                f"A Wasserstein gap of {left:.3g} is left on the training rows, of {before:.3g}: "
-                "rows of equal predictions cannot be moved apart, and groups of few rows not to "
-                "the same values. Use a regressor with fewer ties, or larger groups."
+                f"A Wasserstein gap of {moved_gap:.3g} remains on the training rows, where the "
+                f"regressor itself has {base_gap:.3g}: rows with equal predictions cannot be moved "
+                "apart, and small groups cannot be moved to the same values. Use a regressor with "
+                "fewer ties, or larger groups."
             )
+        self._layout, self._to_numbers, self._schema = data.layout, to_numbers, data.rows.schema
+        self._barycentre, self._unfairness = barycentre, unfairness
+        self.estimator_, self.training_gap_ = model, gap
+        self.group_shares_ = dict(zip(groups.keys, barycentre.shares.tolist(), strict=True))
         return self
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
-        """Predictions for rows whose groups are known.
+        """Predict rows whose groups are known.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
-            Rows, with the columns that were there in fit.
+            Rows with the same columns as in `fit`.
         sensitive_features : array-like of shape (n,) or (n, r), series or data frame
-            Their sensitive columns. Required unless `sensitive_columns` names columns of X.
+            Sensitive columns of the rows. Required unless `sensitive_columns` is set.
 
         Returns
         -------
         (n,) array
         """
         check_is_fitted(self, "estimator_")
-        features = read_features(self, self._table, X, reset=False, convert=self._convert)
-        values = predictions(self.estimator_, features)
-        people = self._table, self._reading, X, sensitive_features, len(values)
-        groups = read_people(self, *people).groups
+        values = predictions(self.estimator_, self._read_features(X, to_numbers=self._to_numbers))
+        groups = self._read_rows(self._schema, X, sensitive_features).groups
         assert groups is not None
-        moved = self._move(values, groups, self._known(groups))
+        moved = self._barycentre.move(values, groups)
         return np.asarray((1 - self._unfairness) * moved + self._unfairness * values)
 
-    def _move(self, values: FloatArray, groups: Groups, which: Sequence[int]) -> FloatArray:
-        """Values, (n,), at the barycentre; `which` tells the distribution of each group."""
-        moved = np.empty_like(values)
-        for code, at in enumerate(which):
-            rows = groups.codes == code
-            ranks = self._distributions[at].rank(values[rows])
-            total = np.zeros(len(ranks))
-            for share, part in zip(self._shares, self._distributions, strict=True):
-                total += share * part.quantile(ranks)  # in this order, whoever else is there
-            moved[rows] = total
-        return moved
 
-    def _known(self, groups: Groups) -> list[int]:
-        """Which distribution belongs to each group of other rows."""
-        pairs = zip(groups.keys, groups.labels, strict=True)
-        unseen = [key for key, label in pairs if label not in self._labels]
+@dataclass(frozen=True, eq=False)
+class Barycentre:
+    """The distribution to which the predictions of k groups are moved.
+
+    Parameters
+    ----------
+    keys : tuple
+        The k groups; see `Groups.keys`.
+    distributions : tuple of Distribution
+        The distribution of the predictions of each group.
+    shares : (k,) array
+        The share of each group in the weight.
+    """
+
+    keys: tuple[Hashable, ...]
+    distributions: tuple[Distribution, ...]
+    shares: FloatArray
+
+    @classmethod
+    def from_predictions(
+        cls, values: FloatArray, groups: Groups, weights: FloatArray
+    ) -> Barycentre:
+        """The barycentre of predictions, (n,), with weights, (n,)."""
+        inside = [groups.codes == code for code in range(groups.n_groups)]
+        distributions = tuple(Distribution.from_values(values[i], weights[i]) for i in inside)
+        return cls(groups.keys, distributions, groups.sums(weights) / weights.sum())
+
+    def move(self, values: FloatArray, groups: Groups) -> FloatArray:
+        """Move predictions, (n,), of rows in these groups to the barycentre: (n,)."""
+        positions = {key: position for position, key in enumerate(self.keys)}
+        unseen = [key for key in groups.keys if key not in positions]
         if unseen:
             raise ValueError(
-                f"Nothing is known of the distribution of group {unseen[0]!r}: fit did not see it. "
-                f"There were {len(self._labels)} groups, such as {next(iter(self.group_shares_))!r}"
-                ". Leave such rows out."
+                f"The distribution of group {unseen[0]!r} is not known, because fit did not see "
+                f"this group. It saw {len(self.keys)} groups, such as {self.keys[0]!r}. Leave such "
+                "rows out."
             )
-        return [self._labels.index(label) for label in groups.labels]
+        moved = np.empty_like(values)
+        for code, key in enumerate(groups.keys):
+            rows = groups.codes == code
+            ranks = self.distributions[positions[key]].rank(values[rows])
+            total = np.zeros(len(ranks))
+            for share, part in zip(self.shares, self.distributions, strict=True):
+                total += share * part.quantile(ranks)  # in this order for every batch of rows
+            moved[rows] = total
+        return moved
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,13 +227,13 @@ class Distribution:
     Parameters
     ----------
     values : (v,) array
-        The different values, rising; those that differ by rounding only are one.
+        The distinct values in ascending order; those that differ only by rounding count as one.
     ranks : (v,) array
-        Their mid-ranks: the share of what lies below, and half of what is equal.
+        Their mid-ranks: the share of smaller values plus half the share of equal ones.
 
     Examples
     --------
-    >>> three = Distribution.of(np.array([1.0, 2.0, 2.0]), np.ones(3))
+    >>> three = Distribution.from_values(np.array([1.0, 2.0, 2.0]), np.ones(3))
     >>> three.rank(np.array([0.0, 1.0, 2.0])).round(3)
     array([0.167, 0.167, 0.667])
     >>> three.quantile(np.array([0.667])).round(2)
@@ -233,16 +244,16 @@ class Distribution:
     ranks: FloatArray
 
     @classmethod
-    def of(cls, values: FloatArray, weights: FloatArray) -> Distribution:
+    def from_values(cls, values: FloatArray, weights: FloatArray) -> Distribution:
         """The distribution of values, (n,), with weights, (n,)."""
         order = np.argsort(values, kind="stable")
         values, share = values[order], weights[order] / weights.sum()
-        # equal rows may have predictions that differ by rounding
-        same = 4 * np.finfo(float).eps * (np.abs(values) + np.median(np.abs(values)))
+        # predictions of equal rows may differ by rounding
+        same = _ROUNDING * (np.abs(values) + np.median(np.abs(values)))
         which = np.cumsum(np.diff(values, prepend=values[0]) > same)
         spans = np.searchsorted(which, np.arange(which[-1] + 1), side="right") - 1
         wide = values[spans] - values[np.append(0, spans[:-1] + 1)] > 2 * same[spans]
-        if wide.any():  # a chain of small steps is no tie
+        if wide.any():  # a chain of small steps is not a tie
             steps = np.diff(values, prepend=values[0]) > np.where(wide[which], 0.0, same)
             which = np.cumsum(steps)
         mass = np.bincount(which, weights=share)
@@ -250,9 +261,9 @@ class Distribution:
         return cls(distinct, np.cumsum(mass) - mass / 2)
 
     def rank(self, values: FloatArray) -> FloatArray:
-        """Mid-ranks of any values: (n,)."""
+        """Interpolated mid-ranks of values, (n,): (n,)."""
         return np.interp(values, self.values, self.ranks)
 
     def quantile(self, ranks: FloatArray) -> FloatArray:
-        """Values of any mid-ranks: (n,)."""
+        """Interpolated values at mid-ranks, (n,): (n,)."""
         return np.interp(ranks, self.ranks, self.values)

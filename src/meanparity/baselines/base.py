@@ -1,8 +1,9 @@
-"""What the baselines share: reading the input, and who needs to know the groups when."""
+"""The base classes of the baselines: reading input, and checks that several of them need."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -11,16 +12,19 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import _safe_indexing, column_or_1d
+from sklearn.utils.validation import validate_data
 
 from meanparity._typing import FloatArray
-from meanparity.constraints import Functionals, MeanParity
-from meanparity.estimators.training import (
-    Training,
-    check_flags,
-    read_training,
-    refuse_identifier,
+from meanparity.data.features import FeatureLayout
+from meanparity.data.fit_input import (
+    FitInput,
+    InputOptions,
+    check_shape,
+    read_fit_input,
+    read_rows_to_predict,
 )
-from meanparity.rows import Rows
+from meanparity.data.groups import Groups
+from meanparity.data.rows import Rows, Schema, refuse_identifier
 
 ACCEPT_NUMBERS = (
     "CovariancePenaltyRidge",
@@ -30,36 +34,116 @@ ACCEPT_NUMBERS = (
 
 
 class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the methods that our estimators are compared with."""
+    """Base of the methods that our estimators are compared with.
+
+    A subclass reads its input with `_read` and sets `_layout` once it is fitted; then
+    `_read_features` reads rows to predict.
+    """
 
     __metadata_request__fit: ClassVar = {"sensitive_features": True}
 
     sensitive_columns: Any
     drop_sensitive: bool
-    _flags: ClassVar[tuple[str, ...]] = ()  # parameters that are True or False
+    continuous: Any = "auto"  # for methods without this parameter
+    _layout: FeatureLayout
 
-    def _read(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, **reading: Any
-    ) -> Training:
-        """Check what fit got."""
-        check_flags(self, *self._flags)
-        people = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
-        training = read_training(self, X, y, **people, **reading)
-        if training.weights is None or training.weights.all():
-            return training
-        keep = training.weights > 0  # a row of no weight is no row
-        return replace(
-            training,
-            X=_safe_indexing(training.X, np.flatnonzero(keep)),
-            Y=training.Y[keep],
-            weights=training.weights[keep],
-            rows=training.rows.some(keep),
+    def _options(self) -> InputOptions:
+        """How this method reads its input."""
+        return InputOptions(
+            type(self).__name__, self.sensitive_columns, self.drop_sensitive, self.continuous
         )
 
-    def _forget(self, *attributes: str) -> None:
-        """Drop attributes of an earlier fit that this one does not have."""
-        for name in set(attributes) & set(vars(self)):
-            delattr(self, name)
+    def _read(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        sample_weight: Any,
+        *,
+        to_numbers: bool = True,
+    ) -> FitInput:
+        """Read and check the arguments of fit; rows of weight zero are left out.
+
+        Features are numbers in double precision, or stay as they are without `to_numbers`.
+        """
+        data = read_fit_input(
+            self._options(),
+            X,
+            y,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            to_numbers=to_numbers,
+        )
+        validate_data(self, X, skip_check_array=True)  # sets the names that scikit-learn knows
+        if to_numbers:
+            data = replace(data, X=data.X.astype(np.float64, copy=False))
+        weights = data.weights
+        if weights is None or weights.all():
+            return data
+        keep = weights > 0
+        return replace(
+            data,
+            X=_safe_indexing(data.X, np.flatnonzero(keep)),
+            Y=data.Y[keep],
+            weights=weights[keep],
+            sample_weight=weights[keep],
+            rows=data.rows.subset(keep),
+        )
+
+    def _read_features(self, X: Any, *, to_numbers: bool = True) -> Any:
+        """Features of rows to predict, compared with those of fit the way scikit-learn does."""
+        layout, name = self._layout, type(self).__name__
+        named, checked = hasattr(X, "columns"), not layout.drop_sensitive
+        if named and checked:  # scikit-learn names the columns that differ
+            validate_data(self, X, reset=False, skip_check_array=True)
+        if to_numbers:
+            features = layout.read(X, estimator=name).astype(np.float64, copy=False)
+        else:
+            check_shape(X, name, 1)
+            features = layout.select(X)
+        if not named and checked:  # and warns if names are missing
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return features
+
+    def _require_groups(self, rows: Rows) -> Groups:
+        """The groups to compare; numbers, identifiers and a single group are refused."""
+        schema, groups = rows.schema, rows.groups
+        if schema.continuous or groups is None:
+            column = schema.continuous[0]
+            values = rows.levels[schema.sensitive.index(column)]
+            raise ValueError(
+                f"{type(self).__name__} compares groups, but sensitive column {column!r} has "
+                f"{len(values)} different numbers. Bin it, for instance with pandas.cut, or pass "
+                "it as text if every value is a group. Methods that accept numbers: "
+                f"{', '.join(ACCEPT_NUMBERS)}, and our ParityRidge and ParityKernelRidge."
+            )
+        refuse_identifier(rows, "bin it")
+        if groups.n_groups < 2:
+            raise ValueError(
+                f"sensitive_features has one group only ({groups.names[0]!r} in all "
+                f"{rows.n_rows} rows), so there is nothing to compare. Pass a column with at "
+                "least two values."
+            )
+        return groups
+
+    def _require_single_output(self, data: FitInput) -> FloatArray:
+        """The targets, (n,), of a method that predicts one output."""
+        if data.Y.shape[1] != 1:
+            raise ValueError(
+                f"y has {data.Y.shape[1]} outputs, but {type(self).__name__} predicts one. Fit "
+                "one model for each, for instance with sklearn.multioutput.MultiOutputRegressor."
+            )
+        # scikit-learn warns about a y with one column
+        target: FloatArray = data.Y[:, 0] if data.single_output else column_or_1d(data.Y, warn=True)
+        return target
+
+    def _set_attributes(self, names: Sequence[str], values: Mapping[str, Any]) -> None:
+        """Set the named fitted attributes that this fit has; delete others, of an earlier fit."""
+        for name in names:
+            if name in values:
+                setattr(self, name, values[name])
+            elif name in vars(self):
+                delattr(self, name)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -68,48 +152,37 @@ class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class AwareBaseline(Baseline, ABC):
-    """A method whose predictions need the sensitive features of the rows."""
+    """Base of the methods that need the sensitive features of the rows they predict."""
 
     __metadata_request__predict: ClassVar = {"sensitive_features": True}
     __metadata_request__score: ClassVar = {"sensitive_features": True}
 
     @abstractmethod
     def predict(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
-        """Predictions for rows whose groups are known."""
+        """Predictions for rows whose sensitive features are known."""
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None
     ) -> float:
-        """R² of the predictions, see scikit-learn's `RegressorMixin.score`.
+        """R² of the predictions; see scikit-learn's `RegressorMixin.score`.
 
         Parameters
         ----------
         X, y, sample_weight
-            Rows, targets, weights.
+            Rows, targets and weights.
         sensitive_features : array-like of shape (n,) or (n, r), series or data frame
-            Their sensitive columns, as in `predict`.
+            Sensitive columns, as in `predict`.
         """
         predicted = self.predict(X, sensitive_features=sensitive_features)
         return float(r2_score(y, predicted, sample_weight=sample_weight))
 
-
-def require_groups(rows: Rows, method: str) -> Functionals:
-    """Contrasts of the groups' means; numbers, one group only, and one-row groups are refused."""
-    numbers = rows.reading.continuous
-    if numbers:
-        raise ValueError(
-            f"{method} compares groups, but sensitive column {numbers[0]!r} has "
-            f"{len(rows.levels[rows.reading.sensitive.index(numbers[0])])} different numbers. Bin "
-            "it, for instance with pandas.cut, or pass it as text if every value is a group. "
-            f"Methods that accept numbers: {', '.join(ACCEPT_NUMBERS)}, and our ParityRidge and "
-            "ParityKernelRidge."
-        )
-    refuse_identifier(rows, "bin it")
-    return MeanParity().functionals(rows)
+    def _read_rows(self, schema: Schema, X: Any, sensitive_features: Any) -> Rows:
+        """Sensitive values of rows to predict."""
+        return read_rows_to_predict(self._options(), self._layout, schema, X, sensitive_features)
 
 
 def check_range(name: str, value: Any, low: float, high: float, meaning: str) -> float:
-    """A finite number from low to high, or an error that tells its meaning.
+    """A finite number from `low` to `high`; otherwise an error says what to pass.
 
     Examples
     --------
@@ -123,14 +196,3 @@ def check_range(name: str, value: Any, low: float, high: float, meaning: str) ->
     if not low <= value <= min(high, np.finfo(float).max):  # type: ignore[operator]
         raise ValueError(f"{name}={value!r} is out of range. Pass {meaning}.")
     return float(value)
-
-
-def require_single_output(training: Training, method: str) -> FloatArray:
-    """y, (n,), of a training set; several outputs are refused."""
-    if training.Y.shape[1] != 1:
-        raise ValueError(
-            f"y has {training.Y.shape[1]} outputs, but {method} predicts one. Fit one model for "
-            "each, for instance with sklearn.multioutput.MultiOutputRegressor."
-        )
-    target: FloatArray = training.Y[:, 0]
-    return target if training.single_output else column_or_1d(training.Y, warn=True)

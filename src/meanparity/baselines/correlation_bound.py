@@ -3,86 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import brentq
 
-from meanparity._typing import Features, FloatArray
-from meanparity.baselines.bounded import BoundedRegression, Prepared
+from meanparity._typing import FloatArray
+from meanparity.baselines.bounded import BoundedRegression, LinearFunction, SecondStage
 from meanparity.baselines.two_stage import Spectrum
 from meanparity.constraints import Functionals
-from meanparity.estimators.kernel_parameters import KernelParameters
-from meanparity.groups import group_sums
-from meanparity.kernels import AbstractKernel, BoundKernel, Kernel
-from meanparity.solvers import Task, solve
+from meanparity.data.groups import group_sums
+from meanparity.estimators._base import KernelParameters
+from meanparity.kernels import AbstractKernel, Kernel
+from meanparity.kernels.bound import BoundKernel
+from meanparity.solvers.factored import solve_exactly
+from meanparity.solvers.problem import ConstrainedProblem
 
-_NONE = 1e-30  # bounds below this are zero
+_NONE = 1e-30  # bounds below this count as zero
 
 
 class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
-    r"""(Kernel) regression with a bound on how much of its variance the sensitive features explain.
+    r"""(Kernel) regression with a bound on the variance explained by the sensitive features.
 
-    The nonconvex regression of Komiyama et al., NRFC in the paper. With U what a regression on S
-    leaves of X, and predictions ``ŷ = ȳ + Sα + Uβ``::
+    The nonconvex regression of Komiyama et al., NRFC in the paper. With U the residuals of a
+    regression of X on S, and predictions ``ŷ = ȳ + Sα + Uβ``::
 
         minimise  ‖y − ŷ‖² + λ(‖α‖² + ‖β‖²)   subject to  Var(Sα) ≤ ε Var(ŷ)
 
-    which is not convex, but has one multiplier: with ``λ = 0`` a closed form, else one root. With
-    a kernel, functions f of S and of U take the places of Sα and Uβ, the constraint is about their
-    ``Σf² + λ‖f‖²`` instead of their variances, and products of the two are left out of the loss, as
-    in the authors' code.
+    The problem is not convex, but it has a single multiplier: there is a closed form for ``λ = 0``,
+    and otherwise one root has to be found. With a kernel, a function f of S and one of U take the
+    places of Sα and Uβ, the constraint compares their ``Σf² + λ‖f‖²`` instead of their variances,
+    and products of the two are left out of the loss, as in the authors' code.
 
     Parameters
     ----------
     unfairness : float, default=0.1
-        ε, from 0 (S is not used at all) to 1 (no constraint).
+        ε, from 0 (S is not used) to 1 (no constraint).
     alpha : float, default=1.0
-        λ, on standardised columns; the authors' default. The paper uses 0 for linear regression.
+        λ, for standardised columns. 1 is the authors' default; the paper uses 0 for linear
+        regression.
     kernel : str, callable or Kernel, default="linear"
-        The kernel of standardised S and of standardised U. "linear" is linear regression.
+        Kernel of standardised S and of standardised U. "linear" gives linear regression.
     gamma : float, default=1.0
-        Parameter of named kernels; the authors' default. None is the kernel's own default.
+        Parameter of named kernels. 1 is the authors' default; None uses that of the kernel.
     degree, coef0 : float, float
         Parameters of polynomial kernels.
     kernel_params : mapping, optional
-        Keyword arguments of a callable kernel.
+        Keyword arguments of a kernel that is a function.
     fit_intercept : bool, default=True
-        Whether the mean of y is added; leave it out of a y that is centred already. S and U are
-        centred either way.
+        Whether the mean of y is added to the predictions; pass False if y is centred already. S
+        and U are centred in either case.
     continuous : "auto" or list of names or positions, default="auto"
-        Sensitive columns that are numbers, such as age; "auto" takes columns of numbers with more
-        than 20 values. Of others every value is a category.
+        Sensitive columns that are numbers rather than categories; see `MeanParity`.
     sensitive_columns : int, str or list of them, optional
-        Positions or names of columns of X that are sensitive, instead of `sensitive_features`.
-        They stay features as well unless `drop_sensitive`, which does not change what is
-        predicted.
+        Positions or names of sensitive columns of X, instead of `sensitive_features`. They are
+        also used as features unless `drop_sensitive` is set, which does not change the
+        predictions.
     drop_sensitive : bool, default=False
-        Whether `sensitive_columns` are left out of the features. They may hold text then.
+        Do not use the sensitive columns as features. They may then hold text.
 
     Attributes
     ----------
     coef_ : (d,) array
         Coefficients of the columns of X, for the linear kernel.
     coef_sensitive_ : (e,) array
-        Coefficients of the sensitive numbers and of the indicators of all categories but the first
-        of each column, for the linear kernel.
+        Coefficients of the sensitive numbers, and of the indicators of all categories except the
+        first one of each column, for the linear kernel.
     intercept_ : float
-        The constant, for the linear kernel.
+        The intercept, for the linear kernel.
     r2_sensitive_ : float
-        Share of S in the variance of the predictions on the training rows; with a kernel in what
-        is bounded instead, see Notes.
+        Share of S in the variance of the predictions on the training rows; with a kernel, its
+        share in the quantity that is bounded instead of the variance.
     n_features_in_, feature_names_in_
-        Number and names of the columns seen in fit.
+        Number and names of the columns of X in `fit`.
 
     Notes
     -----
-    The first stage is least squares, so that S and U are uncorrelated; the authors' code has their
-    ridge penalty there. With a kernel, a function of U may well be correlated with S: then neither
+    The first stage is least squares, so that S and U are uncorrelated; the authors' code uses the
+    ridge penalty there too. With a kernel, a function of U may be correlated with S: then neither
     parity of means nor the bound holds for the predictions themselves, not even with
-    ``unfairness=0``. Several sensitive columns stand side by side; of a column of categories all
-    but the first, in the order of the labels, have an indicator, so with three or more of them a
-    penalty depends, a little, on which is first.
+    ``unfairness=0``. Several sensitive columns are put side by side. A column of categories has an
+    indicator for every value but the first in the order of the labels, so with three or more
+    categories a penalised fit depends slightly on which of them comes first.
 
     References
     ----------
@@ -137,83 +140,121 @@ class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
         y : array-like of shape (n,)
             Targets.
         sensitive_features : array-like of shape (n,) or (n, r), series or data frame
-            Sensitive columns, categories or numbers. Required unless `sensitive_columns` names
-            columns of X.
+            Sensitive columns, categories or numbers. Required unless `sensitive_columns` is set.
         sample_weight : array-like of shape (n,), optional
-            Weights.
+            Weights of the rows.
         """
-        kernel = self._one_kernel()
-        problem = self._prepare(X, y, sensitive_features, sample_weight)
+        kernel = self._checked_kernel()
+        problem = self._second_stage(X, y, sensitive_features, sample_weight)
         if kernel.is_linear:
             on_s, on_u = problem.spectra()
             sensitive, rest = bounded(on_s, on_u, problem.alpha / problem.total, problem.bound)
-            self._store(problem, on_s.variance(sensitive), on_u.variance(rest))
-            self._parts: tuple[tuple[BoundKernel, FloatArray], ...] = ()
-            self._store_linear(problem, on_s.vectors @ sensitive, on_u.vectors @ rest)
-        else:
-            with np.errstate(over="ignore", invalid="ignore"):  # refused by name
-                self._fit_kernels(kernel, problem)
+            linear = LinearFunction(on_s.vectors @ sensitive, on_u.vectors @ rest)
+            self._store(problem, linear, on_s.variance(sensitive), on_u.variance(rest))
+            return self
+        with np.errstate(over="ignore", invalid="ignore"):  # refused with a message
+            parts = _kernel_ridges(kernel, problem)
+        lengths = [np.sqrt(max(part.size, 0.0)) for part in parts]
+        shares = cone(lengths[0], lengths[1], problem.bound)
+        of_s, of_u = (part.scale(share) for part, share in zip(parts, shares, strict=True))
+        self._store(problem, KernelFunction(of_s, of_u), of_s.size, of_u.size)
         return self
 
-    def _fit_kernels(self, kernel: Kernel, problem: Prepared) -> None:
-        """Ridge regressions on S and on U, and how much of each."""
-        y, weights, rows = problem.y, problem.training.weights, problem.training.rows
-        heavy_rows = np.ones(len(y)) if weights is None else weights
-        mass = group_sums(rows.codes, heavy_rows, len(rows.cells))
-        heavy = mass > 0
-        first = np.unique(rows.codes, return_index=True)[1][heavy]
-        means = group_sums(rows.codes, heavy_rows * y, len(rows.cells))[heavy] / mass[heavy]
-        parts = (  # rows of equal S are one row of more weight
-            _kernel_ridge(kernel, problem.S[first], means, problem.alpha, mass[heavy]),
-            _kernel_ridge(kernel, _something(problem.U), y, problem.alpha, weights),
-        )
-        (_, _, p), (_, _, q) = parts
-        shares = cone(np.sqrt(max(p, 0.0)), np.sqrt(max(q, 0.0)), problem.bound)
-        self._store(problem, shares[0] ** 2 * p, shares[1] ** 2 * q)
-        self._forget("coef_", "coef_sensitive_", "intercept_")
-        self._parts = tuple(
-            (of_kernel, scale * coef)
-            for (of_kernel, coef, _), scale in zip(parts, shares, strict=True)
-        )
-
-    def _evaluate(self, S: FloatArray, U: FloatArray) -> FloatArray:
-        if not self._parts:
-            return super()._evaluate(S, U)
-        values = [
-            of_kernel.evaluate(points, coef)
-            for (of_kernel, coef), points in zip(self._parts, (S, _something(U)), strict=True)
-        ]
-        return np.asarray(sum(values))[:, 0]
-
-    def _one_kernel(self) -> Kernel:
-        """A kernel that makes sense of S and of U."""
-        kernel = self._named(self.kernel)
-        if isinstance(kernel, Kernel) and kernel.kernel in ("chi2", "additive_chi2"):
+    def _checked_kernel(self) -> Kernel:
+        """The kernel, if it can be evaluated on S as well as on U."""
+        kernel = self._with_parameters(self.kernel)
+        if not isinstance(kernel, Kernel) or kernel.is_precomputed or kernel.columns is not None:
             raise ValueError(
-                f"kernel={self.kernel!r} needs columns of positive numbers, but what S leaves of X "
-                "has mean zero. Choose another kernel."
+                f"kernel={self.kernel!r} cannot be evaluated on the sensitive features as well as "
+                "on the others. Pass a name, a function of two rows, or a Kernel without columns."
             )
-        whole = isinstance(kernel, Kernel) and kernel.kernel != "precomputed"
-        if not isinstance(kernel, Kernel) or not whole or kernel.columns is not None:
+        if kernel.kernel in ("chi2", "additive_chi2"):
             raise ValueError(
-                f"kernel={self.kernel!r} cannot look at sensitive and at other features in turn. "
-                "Pass a name, a function of two rows, or a Kernel without columns."
+                f"kernel={self.kernel!r} needs positive numbers, but the residuals of X given S "
+                "have mean zero. Choose another kernel."
             )
         return kernel
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRidgeFit:
+    """Kernel ridge regression on S alone or on U alone.
+
+    Parameters
+    ----------
+    kernel : BoundKernel
+        The kernel, bound to the training rows.
+    coef : (n, 1) array
+        Coefficient of each training row.
+    size : float
+        ``Σf² + λ‖f‖²`` of the fitted function f.
+    """
+
+    kernel: BoundKernel
+    coef: FloatArray
+    size: float
+
+    @classmethod
+    def fit(
+        cls, kernel: Kernel, X: FloatArray, y: FloatArray, alpha: float, weights: FloatArray | None
+    ) -> Self:
+        """Fit targets y, (n,), at rows X, (n, d)."""
+        none, weighted = Functionals.none(len(y)), y if weights is None else weights * y
+        problem = ConstrainedProblem(X, y[:, None], np.array([alpha]), none, False, kernel, weights)
+        free = solve_exactly(problem).free
+        assert free.fitted is not None
+        # the minimiser f of Σ(y − f)² + λ‖f‖² has Σf² + λ‖f‖² = Σyf
+        return cls(problem.bound_kernel, free.coef, float(weighted @ free.fitted[:, 0]))
+
+    def scale(self, factor: float) -> Self:
+        """The function, multiplied by a number."""
+        return replace(self, coef=factor * self.coef, size=factor**2 * self.size)
+
+    def evaluate(self, X: FloatArray) -> FloatArray:
+        """Values at the rows of X, (n, d): (n,)."""
+        values: FloatArray = self.kernel.evaluate(X, self.coef)[:, 0]
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFunction:
+    """The sum of a function of S and a function of U."""
+
+    of_sensitive: KernelRidgeFit
+    of_rest: KernelRidgeFit
+
+    def evaluate(self, S: FloatArray, U: FloatArray) -> FloatArray:
+        """Values at standardised S, (n, e), and U, (n, r): (n,)."""
+        return self.of_sensitive.evaluate(S) + self.of_rest.evaluate(_some_column(U))
+
+
+def _kernel_ridges(kernel: Kernel, problem: SecondStage) -> tuple[KernelRidgeFit, KernelRidgeFit]:
+    """Ridge regressions on S and on U."""
+    y, alpha, weights, rows = problem.y, problem.alpha, problem.data.weights, problem.data.rows
+    # rows with the same S are one row of larger weight
+    of_rows, k = np.ones(len(y)) if weights is None else weights, len(rows.cells)
+    mass = group_sums(rows.codes, of_rows, k)
+    means = group_sums(rows.codes, of_rows * y, k) / mass
+    first = np.unique(rows.codes, return_index=True)[1]
+    return (
+        KernelRidgeFit.fit(kernel, problem.S[first], means, alpha, mass),
+        KernelRidgeFit.fit(kernel, _some_column(problem.U), y, alpha, weights),
+    )
 
 
 def bounded(
     on_s: Spectrum, on_u: Spectrum, ridge: float, bound: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Coefficients of S and U under ``(1 − ε) Var(Sα) ≤ ε Var(Uβ)``, in the spectra's coordinates.
+    """The coefficients of S and U under ``(1 − ε) Var(Sα) ≤ ε Var(Uβ)``.
 
-    Stationarity with the multiplier μ: ``α = ((1 + μ(1 − ε))V_S + ridge)⁻¹v_s`` and
-    ``β = ((1 − με)V_U + ridge)⁻¹v_u``, with μ below ``(1 + ridge / max V_U) / ε``.
+    They are in the coordinates of the spectra. With the multiplier μ, stationarity means
+    ``α = ((1 + μ(1 − ε))V_S + ridge)⁻¹v_s`` and ``β = ((1 − με)V_U + ridge)⁻¹v_u``, where μ is
+    below ``(1 + ridge / max V_U) / ε``.
 
     Parameters
     ----------
     on_s, on_u : Spectrum
-        Of S and of U.
+        The decompositions of S and of U.
     ridge : float
         λ / n.
     bound : float
@@ -226,7 +267,7 @@ def bounded(
     if bound < _NONE or not len(rest):
         return np.zeros_like(sensitive), rest
     top = on_u.values.max()
-    if q <= 1e-28 * p:  # U has nothing to say of y; its largest direction makes room for S
+    if q <= 1e-28 * p:  # U explains nothing of y; its largest direction makes room for S
         rest[int(on_u.values.argmax())] = np.sqrt(bound * (1 - bound) * p / top)
         return bound * sensitive, rest
     if ridge == 0:
@@ -235,7 +276,7 @@ def bounded(
     most = (1 + ridge / top) / bound
 
     def at(distance: float) -> tuple[FloatArray, FloatArray]:
-        """Coefficients at a distance of μ from its bound, where nothing cancels."""
+        """Coefficients for μ at this distance from its bound, computed without cancellation."""
         slack = ridge * (1 - on_u.values / top) + bound * distance * on_u.values
         mu = most - distance
         of_s = on_s.products / ((1 + mu * (1 - bound)) * on_s.values + ridge)
@@ -248,9 +289,9 @@ def bounded(
         )
 
     low, high = np.log(most) - 60.0, np.log(most)
-    if excess(high) <= 0:  # the bound holds already, as far as rounding can tell
+    if excess(high) <= 0:  # the bound holds already, up to rounding
         return sensitive, rest
-    if excess(low) > 0:  # U has nothing to say along its largest direction, which fills the bound
+    if excess(low) > 0:  # U explains nothing along its largest direction, which makes room for S
         of_s, of_u = at(float(np.exp(low)))
         lacking = (1 - bound) * on_s.variance(of_s) / bound - on_u.variance(of_u)
         of_u[int(on_u.values.argmax())] += np.sqrt(lacking / top)
@@ -259,10 +300,10 @@ def bounded(
 
 
 def cone(p: float, q: float, bound: float) -> tuple[float, float]:
-    """How much of two uncorrelated least-squares fits, of deviations p and q, meets the bound best.
+    """The factors by which two uncorrelated fits of lengths p and q meet the bound at least cost.
 
-    The nearest point of the cone ``(1 − ε)a² ≤ εb²`` to (p, q), in shares of p and q. If q is
-    nothing, all directions of U would do to make room for S, and none is taken.
+    The point of the cone ``(1 − ε)a² ≤ εb²`` nearest to (p, q), divided by (p, q). If q is zero,
+    every direction of U could make room for S; none is chosen, and S is not used.
 
     Examples
     --------
@@ -279,18 +320,6 @@ def cone(p: float, q: float, bound: float) -> tuple[float, float]:
     return float(np.sqrt(bound) * along / p), float(np.sqrt(1 - bound) * along / q)
 
 
-def _something(U: FloatArray) -> FloatArray:
-    """U, or a column of zeros where S leaves no column at all, which kernels cannot look at."""
+def _some_column(U: FloatArray) -> FloatArray:
+    """U, or a column of zeros if S explains all columns, because kernels need at least one."""
     return U if U.shape[1] else np.zeros((len(U), 1))
-
-
-def _kernel_ridge(
-    kernel: Kernel, X: Features, y: FloatArray, alpha: float, weights: FloatArray | None
-) -> tuple[BoundKernel, FloatArray, float]:
-    """Kernel ridge regression: the kernel, its coefficients, and ``yᵀ(fitted values)``."""
-    bound = kernel.bind(X)
-    none = Functionals.none(len(y))
-    task = Task(X, y[:, None], np.array([alpha]), none, False, weights)
-    free = solve(task, kernel=lambda: bound, is_linear=False, solver="auto").free
-    weighted = y if weights is None else weights * y
-    return bound, free.coef, float(weighted @ free.fitted[:, 0])

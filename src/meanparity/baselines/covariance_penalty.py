@@ -1,4 +1,4 @@
-"""Fair kernel learning (FKR, FKL): a penalty on the covariance with sensitive features."""
+"""Fair kernel learning (FKR, FKL): a penalty on the covariance with the sensitive features."""
 
 from __future__ import annotations
 
@@ -9,71 +9,73 @@ import numpy as np
 
 from meanparity._typing import FloatArray
 from meanparity.baselines.penalty import PenaltyRidge
-from meanparity.columns import are_numbers
-from meanparity.constraints import cell_numbers
-from meanparity.estimators.training import refuse_identifier
-from meanparity.kernels import AbstractKernel, BoundKernel, Kernel
-from meanparity.linalg import dense_features, pivoted_cholesky, require_memory
-from meanparity.rows import Rows
+from meanparity.constraints.covariance import cell_numbers
+from meanparity.data.columns import are_numbers
+from meanparity.data.rows import Rows, refuse_identifier
+from meanparity.kernels import AbstractKernel, Kernel
+from meanparity.kernels.bound import BoundKernel
+from meanparity.linalg.features import dense_features, pivoted_cholesky
+from meanparity.linalg.memory import require_memory
 
-_TOLERANCE = 1e-15  # of the largest κ(s, s): what is left of less is rounding
+_TOLERANCE = 1e-15  # remainders below this share of the largest κ(s, s) are rounding
 _FEW = 256  # features up to which they are found one by one
 
 
 class CovariancePenaltyRidge(PenaltyRidge):
     r"""(Kernel) ridge regression with a penalty on the covariance with the sensitive features.
 
-    Fair Kernel Learning of Pérez-Suay et al., FKR in the paper::
+    Fair Kernel Learning by Pérez-Suay et al., called FKR in the paper::
 
         minimise  ‖y − g(X)‖² + α‖g‖² + η‖Cov(φ_S(S), g)‖²
 
     for the features φ_S of a sensitive kernel. In terms of ``g = Σ c_i κ(·, x_i)`` that is
-    ``(K + αI + (η/n²) H K_S H K) c = y`` with H centring. ``K_S`` has at most as many independent
-    rows as there are different sensitive values, so one factorisation of ``K + αI`` is enough.
-    With η = 0 it is (kernel) ridge regression.
+    ``(K + αI + (η/n²) H K_S H K) c = y`` with the centring matrix H. The rank of ``K_S`` is at
+    most the number of different sensitive values, so one factorisation of ``K + αI`` is enough.
+    With η = 0 this is (kernel) ridge regression.
 
     Parameters
     ----------
     alpha : float, default=1.0
         Ridge penalty (the paper's λ).
     penalty : float, default=10.0
-        η, 0 or more. The paper uses 10 (FKR-1) and 1000 (FKR-3).
+        η, at least 0. The paper uses 10 (FKR-1) and 1000 (FKR-3).
     kernel : str, callable, Kernel or sklearn.gaussian_process kernel, default="linear"
-        See `ParityKernelRidge`.
+        As in `ParityKernelRidge`.
     gamma, degree, coef0 : float, float, float
-        Parameters of the named kernels; ``gamma=None`` is the kernel's own default.
+        Parameters of the named kernels. ``gamma=None`` uses the default of the kernel.
     kernel_params : mapping, optional
-        Keyword arguments of a callable kernel.
+        Keyword arguments of a kernel that is a function.
     sensitive_kernel : str, callable or Kernel, optional
-        The kernel of the sensitive features, whose parameters are gamma, degree and coef0 as well
-        unless it is a `meanparity.kernels.Kernel`, which has its own. By default the same function
-        as `kernel` (with ``gamma=None`` each has the default for its own number of columns).
+        The kernel of the sensitive features. A name or a function has the parameters gamma, degree,
+        coef0 and kernel_params too; a `meanparity.kernels.Kernel` has its own. By default it is
+        the same as `kernel` (with ``gamma=None`` each of them has the default for its own number
+        of columns).
     fit_intercept : bool, default=False
-        Whether to fit a constant, which is not penalised. As in `ParityKernelRidge` the default is
-        none: centre y, or pass True.
+        Whether to fit a constant, which is not penalised. By default there is none, as in
+        `ParityKernelRidge`: centre y, or pass True.
     sensitive_columns : int, str or list of them, optional
-        Positions or names of columns of X that are sensitive, instead of `sensitive_features`.
-        They stay features as well unless `drop_sensitive`.
+        Positions or names of sensitive columns of X, instead of `sensitive_features`. They are
+        also used as features unless `drop_sensitive` is set.
     drop_sensitive : bool, default=False
-        Whether `sensitive_columns` are left out of the features. They may hold text then.
+        Do not use the sensitive columns as features. They may then hold text.
 
     Attributes
     ----------
     coef_ : (d,) or (m, d) array
         Coefficients of the features, for the linear kernel with more rows than columns.
     dual_coef_, X_fit_ : (n,) or (n, m) array, and (n, d) array
-        Coefficients of the training rows, and these, otherwise.
+        Otherwise the coefficients of the training rows, and these rows.
     intercept_ : float or (m,) array
-        The constant, 0 without `fit_intercept`.
+        The intercept, 0 without `fit_intercept`.
     n_features_in_, feature_names_in_
-        Number and names of the columns seen in fit.
+        Number and names of the columns of X in `fit`.
 
     Notes
     -----
-    Sensitive numbers and booleans are used as they are, whether they are many or few; text and
+    Sensitive numbers and booleans are used as they are, however many values they have; text and
     categories become one indicator for each value. The penalty depends on the units of S. The
-    authors' μ is η/n² here. A sensitive kernel with as many independent features as there are rows
-    (of a number, with a rough or narrow kernel) costs several times more than one with few.
+    authors' μ is η/n² here. A sensitive kernel with nearly as many independent features as there
+    are rows (a rough or narrow kernel of a number) costs several times more than one with few.
 
     References
     ----------
@@ -128,37 +130,40 @@ class CovariancePenaltyRidge(PenaltyRidge):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-            Features; the kernel matrix, (n, n), if the kernel is "precomputed".
+            Features, or the (n, n) kernel matrix if the kernel is "precomputed".
         y : array-like of shape (n,) or (n, m)
             Targets.
         sensitive_features : array-like of shape (n,) or (n, r), series or data frame
-            Sensitive columns, categories or numbers. Required unless `sensitive_columns` names
-            columns of X.
+            Sensitive columns, categories or numbers. Required unless `sensitive_columns` is set.
         sample_weight : array-like of shape (n,), optional
-            Weights, in the loss and in the covariance.
+            Weights in the loss and in the covariance.
         """
-        training = self._read(X, y, sensitive_features, sample_weight)
-        if not any(map(are_numbers, training.rows.levels)):
-            refuse_identifier(training.rows, "pass numbers")
-        kernel = self._sensitive_kernel()
-        self._fit_penalised(training, _covariances(training.rows, kernel), orthonormal=False)
+        data = self._read(X, y, sensitive_features, sample_weight)
+        if not any(map(are_numbers, data.rows.levels)):
+            refuse_identifier(data.rows, "pass numbers")
+        C = _covariances(data.rows, self._sensitive_kernel())
+        self._fit_penalised(data, C, orthonormal=False)
         return self
 
     def _sensitive_kernel(self) -> Kernel:
         """The kernel of the sensitive values."""
         own = self.sensitive_kernel is not None
-        kernel = self._named(self.sensitive_kernel) if own else self._kernel()
-        whole = isinstance(kernel, Kernel) and kernel.kernel != "precomputed"
-        if not isinstance(kernel, Kernel) or not whole or (kernel.columns is not None and not own):
+        kernel = self._with_parameters(self.sensitive_kernel) if own else self._kernel()
+        if (
+            not isinstance(kernel, Kernel)
+            or kernel.is_precomputed
+            or (kernel.columns is not None and not own)  # which are columns of X
+        ):
             raise ValueError(
-                f"The sensitive features need a kernel of their own, but it is {kernel!r}. Pass "
-                "sensitive_kernel, a name or a function of two rows of sensitive values."
+                f"The sensitive features need a kernel of their own, because {kernel!r} cannot be "
+                "evaluated on them. Pass sensitive_kernel, a name or a function of two rows of "
+                "sensitive values."
             )
         return kernel
 
 
 def _covariances(rows: Rows, kernel: Kernel) -> FloatArray:
-    """C with ``CᵀV`` the covariances of V with the features of the sensitive kernel: (n, p)."""
+    """C, (n, p): ``CᵀV`` are the covariances of V with the features of the sensitive kernel."""
     features = _features(cell_numbers(rows), kernel)
     share = rows.mass / rows.mass.sum()
     size = np.abs(features).max(initial=0.0)
@@ -175,7 +180,7 @@ def _covariances(rows: Rows, kernel: Kernel) -> FloatArray:
 
 
 def _features(values: FloatArray, kernel: Kernel) -> FloatArray:
-    """Features F of the rows of values, (k, e), with ``F Fᵀ`` their kernel matrix: (k, p)."""
+    """Features F, (k, p), of values, (k, e), such that ``F Fᵀ`` is their kernel matrix."""
     if kernel.is_linear:
         return values
     bound = kernel.bind(values)
@@ -201,12 +206,12 @@ def _features(values: FloatArray, kernel: Kernel) -> FloatArray:
 def _refuse_indefinite(
     values: FloatArray, bound: BoundKernel, features: FloatArray, kernel: Kernel
 ) -> None:
-    """Refuse a kernel that has no features: of some rows, products of them are not its values."""
-    some = np.unique(np.linspace(0, len(values) - 1, 64).astype(int))
-    block = bound.block(values[some])
+    """Refuse a kernel whose values, checked on some rows, are not products of the features."""
+    checked = np.unique(np.linspace(0, len(values) - 1, 64).astype(int))
+    block = bound.block(values[checked])
     size = np.abs(block).max()
-    if not np.isfinite(size) or np.abs(features[some] @ features.T - block).max() > 1e-8 * size:
+    if not np.isfinite(size) or np.abs(features[checked] @ features.T - block).max() > 1e-8 * size:
         raise ValueError(
             f"The sensitive kernel {kernel!r} is not positive semidefinite on these values (or not "
-            "finite), so that it has no features. Choose another sensitive_kernel, such as 'rbf'."
+            "finite), so it has no features. Choose another sensitive_kernel, such as 'rbf'."
         )

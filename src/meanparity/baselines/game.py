@@ -1,10 +1,10 @@
-"""The game behind the reduction: a regressor against multipliers of its disparities.
+"""The game behind the reduction: a regressor against the multipliers of its disparities.
 
 Regression is a family of classifications, ``f(x) ≥ θ`` for thresholds θ on a grid, with costs that
-add up to the squared loss. The multipliers' player uses exponentiated gradients, the regressor's
-player answers with an oracle, and a linear programme finds the best mixture of all answers so far
-(Agarwal et al. 2019, after Agarwal et al. 2018). All that is known of an answer is, for each row,
-how many thresholds it reaches, so an n × m table of costs is all that is kept.
+add up to the squared loss. One player sets multipliers by exponentiated gradients, the other
+answers with a regression (the oracle), and a linear programme finds the best mixture of all answers
+so far (Agarwal et al. 2019, after Agarwal et al. 2018). An answer is described by the number of
+thresholds that each row reaches, so a table of costs of n rows and m thresholds is enough.
 """
 
 from __future__ import annotations
@@ -12,48 +12,49 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import linprog
 
 from meanparity._typing import FloatArray, IntArray
-from meanparity.linalg import require_memory, row_blocks
+from meanparity.linalg.memory import require_memory
+from meanparity.linalg.symmetric import row_blocks
 
 _LOG = logging.getLogger(__name__)
 _PRECISION = 1e-12
 _ACCURACY = 0.5  # tolerance in standard errors of the cost
-_FINEST = 1e-7  # the tolerance of an oracle that makes no errors
-_FIRST_CHECK, _CHECK_GROWTH = 5, 1.6  # when the learning rate is looked at
+_FINEST = 1e-7  # smallest tolerance, for an oracle without errors
+_FIRST_CHECK, _CHECK_GROWTH = 5, 1.6  # in which rounds the learning rate is checked
 _SHRINK_REGRET, _SHRINK_RATE = 0.8, 0.8
-_MULTIPLES = (1.0, 2.0, 5.0, 10.0)  # of the multipliers, whose answers bound the value from below
-_BLOCK = 2**20  # numbers of a temporary table
+_MULTIPLES = (1.0, 2.0, 5.0, 10.0)  # of the multipliers; their answers bound the value from below
+_BLOCK = 2**20  # numbers in a temporary table
 
-Oracle = Callable[[FloatArray], tuple[Any, FloatArray]]
+Oracle = Callable[[FloatArray], tuple[Any, FloatArray]]  # targets to a regressor and its values
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Thresholds at equal steps, (m,); predictions are the middles of the steps above them."""
+    """Equally spaced thresholds, (m,); predictions lie half a step above one of them."""
 
     thresholds: FloatArray
 
     @property
     def step(self) -> float:
-        """Distance of two thresholds."""
+        """Distance between two thresholds."""
         return float(self.thresholds[1] - self.thresholds[0])
 
     @property
     def middles(self) -> FloatArray:
-        """What is predicted above each threshold: (m,)."""
+        """The prediction half a step above each threshold: (m,)."""
         return self.thresholds + self.step / 2
 
     def reached(self, values: FloatArray) -> IntArray:
-        """How many thresholds values, (n,), reach: (n,)."""
+        """Number of thresholds that each of the values, (n,), reaches: (n,)."""
         return np.searchsorted(self.thresholds, values, side="right")
 
     def snap(self, values: FloatArray) -> FloatArray:
-        """Values, (n,), moved to the middles."""
+        """The prediction of the grid for each of the values, (n,): (n,)."""
         return self.middles[np.maximum(self.reached(values) - 1, 0)]
 
 
@@ -66,9 +67,9 @@ class Costs:
     grid : Grid
         The thresholds.
     gains : (n, m + 1) array
-        What reaching 0, 1, ..., m thresholds saves of each row's cost; all costs sum to one.
+        How much of a row's cost is saved by reaching 0, 1, ..., m thresholds; all costs sum to one.
     base : float
-        The cost of reaching none.
+        The cost of reaching no threshold.
     codes : (n,) array of int
         Group of each row.
     weights : (n,) array
@@ -85,12 +86,14 @@ class Costs:
     shares: FloatArray
 
     @classmethod
-    def of(cls, grid: Grid, y: FloatArray, codes: IntArray, weights: FloatArray | None) -> Costs:
-        """Costs of the squared loss for targets y, (n,)."""
+    def from_targets(
+        cls, grid: Grid, y: FloatArray, codes: IntArray, weights: FloatArray | None
+    ) -> Costs:
+        """Costs of the squared loss for targets y, (n,), of rows in groups, (n,)."""
         n, m = len(y), len(grid.thresholds)
         require_memory(
             3 * 8 * n * (m + 1),
-            what=f"Costs of {m} thresholds on {n:,} rows",
+            what=f"The table of costs for {m} thresholds on {n:,} rows",
             advice="Use fewer thresholds or fewer rows.",
         )
         weights = np.ones(n) if weights is None else weights * (n / weights.sum())
@@ -105,7 +108,7 @@ class Costs:
         return cls(grid, gains, base, codes, weights, shares)
 
     def error(self, reached: IntArray) -> float:
-        """Cost of an answer that reaches so many thresholds in each row, (n,)."""
+        """Cost of an answer, from the number of thresholds that each row reaches, (n,)."""
         return self.base - float(self.gains[np.arange(len(reached)), reached].sum())
 
     def disparities(self, reached: IntArray) -> FloatArray:
@@ -120,17 +123,17 @@ class Costs:
 
     def targets(self, multipliers: FloatArray) -> FloatArray:
         """The best prediction of each row on the grid, (n,), at signed multipliers, (k, m)."""
-        toll = multipliers.sum(axis=0) - multipliers / self.shares[:, None]
-        toll = np.cumsum(toll, axis=1) / len(self.codes)
+        prices = multipliers.sum(axis=0) - multipliers / self.shares[:, None]
+        prices = np.cumsum(prices, axis=1) / len(self.codes)
         best = np.empty(len(self.codes), dtype=np.intp)
-        for rows in row_blocks(len(best), max(_BLOCK // toll.shape[1], 1)):
-            saved = self.weights[rows, None] * toll[self.codes[rows]]
+        for rows in row_blocks(len(best), max(_BLOCK // prices.shape[1], 1)):
+            saved = self.weights[rows, None] * prices[self.codes[rows]]
             saved += self.gains[rows, 1:]
             best[rows] = saved.argmax(axis=1)
         return self.grid.middles[best]
 
     def standard_error(self, reached: IntArray) -> float:
-        """Standard error of the mean cost over rows and thresholds of an answer."""
+        """Standard error of an answer's mean cost over rows and thresholds."""
         n, m = len(reached), len(self.grid.thresholds)
         steps = np.diff(self.gains, axis=1)  # positive where reaching the threshold is right
         wrong = (np.arange(m) < reached[:, None]) != (steps > 0)
@@ -139,20 +142,20 @@ class Costs:
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """What the game ends with.
+    """The result of the game.
 
     Parameters
     ----------
     hypotheses : tuple
-        The oracle's answers that have weight.
+        The regressors that have weight.
     weights : (h,) array
         Their probabilities.
     gap : float
-        Distance from the value of the game, at most.
+        Upper bound on the distance from the value of the game.
     tolerance : float
-        The distance at which it was to end.
+        The distance at which the game ends.
     n_iter, n_oracle_calls : int
-        Rounds, and answers that were asked for.
+        Number of rounds, and of regressions.
     disparity : float
         Largest disparity of the mixture on the training rows.
     """
@@ -168,7 +171,7 @@ class Mixture:
 
 @dataclass(eq=False)
 class _Answers:
-    """The oracle's different answers so far, with their costs and disparities."""
+    """The oracle's distinct answers so far, with their costs and disparities."""
 
     costs: Costs
     oracle: Oracle
@@ -181,7 +184,7 @@ class _Answers:
     n_calls: int = 0
 
     def best(self, multipliers: FloatArray) -> int:
-        """The best answer to signed multipliers, (k, m): a new one, or one that was there."""
+        """Position of the best answer to signed multipliers, (k, m): a new or an earlier one."""
         hypothesis, values = self.oracle(self.costs.targets(multipliers))
         self.n_calls += 1
         reached = self.costs.grid.reached(values)
@@ -200,16 +203,16 @@ class _Answers:
         return len(self.errors) - 1
 
     def mixed(self, weights: FloatArray) -> tuple[float, FloatArray]:
-        """Cost and disparities of a mixture of the first answers."""
+        """The cost and the disparities of a mixture of the first answers."""
         error = float(weights @ self.errors[: len(weights)])
         return error, np.tensordot(weights, np.stack(self.disparities[: len(weights)]), 1)
 
     def gap(self, weights: FloatArray, multipliers: FloatArray, tolerance: float) -> float:
-        """How far a mixture and signed multipliers are from an equilibrium."""
+        """Distance of a mixture and signed multipliers, (k, m), from an equilibrium."""
 
         def value(error: float, disparities: FloatArray) -> float:
-            toll = self.slack * float(np.abs(multipliers).sum())
-            return error + float(np.sum(multipliers * disparities)) - toll
+            allowed = self.slack * float(np.abs(multipliers).sum())
+            return error + float(np.sum(multipliers * disparities)) - allowed
 
         error, disparities = self.mixed(weights)
         here = low = value(error, disparities)
@@ -222,7 +225,7 @@ class _Answers:
         return max(here - low, high - here)
 
     def programme(self) -> tuple[FloatArray, FloatArray] | None:
-        """The best mixture of all answers and the multipliers of its disparities, if found."""
+        """The best mixture of all answers and its signed multipliers; None if the solver fails."""
         gaps = np.stack(self.disparities, axis=-1).reshape(-1, len(self.errors))
         signed = np.vstack([gaps, -gaps]) - self.slack
         found = linprog(
@@ -240,67 +243,101 @@ class _Answers:
         return weights / weights.sum(), prices[0] - prices[1]
 
 
+@dataclass(eq=False)
+class _Gradients:
+    """The player who sets the multipliers, by exponentiated gradients.
+
+    Each disparity has a multiplier for being too large and one for being too small; the sum of all
+    is less than `bound`. Signed multipliers, (k, m), are the differences of the two.
+    """
+
+    slack: float
+    bound: float
+    logits: FloatArray  # (2, k, m)
+    total: FloatArray  # sum of the signed multipliers of all rounds, (k, m)
+    rate: float
+    n_rounds: int = 0
+    least_gap: float = np.inf
+    last_check: tuple[float, float] = (_FIRST_CHECK, np.inf)  # round and gap
+
+    @classmethod
+    def start(cls, shape: tuple[int, int], slack: float, bound: float) -> Self:
+        return cls(slack, bound, np.zeros((2, *shape)), np.zeros(shape), 2.0 / bound)
+
+    def multipliers(self) -> FloatArray:
+        """The signed multipliers of the next round."""
+        shift = max(float(self.logits.max()), 0.0)
+        powers = np.exp(self.logits - shift)
+        both = self.bound * powers / (np.exp(-shift) + powers.sum())
+        signed: FloatArray = both[0] - both[1]
+        self.total += signed
+        self.n_rounds += 1
+        return signed
+
+    @property
+    def average(self) -> FloatArray:
+        """The mean of the signed multipliers of all rounds."""
+        return self.total / self.n_rounds
+
+    def update(self, disparities: FloatArray, gap: float) -> None:
+        """Follow the disparities of an answer, more slowly where the gap no longer shrinks."""
+        self.least_gap = min(self.least_gap, gap)
+        finished, (checked, gap_then) = self.n_rounds - 1, self.last_check
+        if finished >= checked * _CHECK_GROWTH:
+            if self.least_gap > gap_then * _SHRINK_REGRET:
+                self.rate *= _SHRINK_RATE
+            self.last_check = finished, self.least_gap
+        self.logits += self.rate * (np.stack([disparities, -disparities]) - self.slack)
+
+
 def play(costs: Costs, oracle: Oracle, *, slack: float, max_iter: int) -> Mixture:
-    """Find a mixture of regressors of least cost whose disparities are at most `slack`.
+    """Find the mixture of regressors with the smallest cost whose disparities are at most `slack`.
 
     Parameters
     ----------
     costs : Costs
-        What answers cost.
+        The costs of answers.
     oracle : callable
-        Takes targets, (n,), to a regressor and its values on the training rows, (n,).
+        Takes targets, (n,), and returns a regressor and its values on the training rows, (n,).
     slack : float
-        The largest allowed disparity, positive.
+        Largest allowed disparity, positive.
     max_iter : int
-        Rounds at most.
+        Largest number of rounds.
     """
-    shape = len(costs.shares), len(costs.grid.thresholds)
-    bound = 1 / slack
+    shape, bound = (len(costs.shares), len(costs.grid.thresholds)), 1 / slack
     answers = _Answers(costs, oracle, slack, bound)
+    gradients = _Gradients.start(shape, slack, bound)
     answers.best(np.zeros(shape))
-    logits, rate = np.zeros((2, *shape)), 2.0 / bound
-    total, counts = np.zeros(shape), np.zeros(0)
-    tolerance = np.inf
+    counts, tolerance = np.zeros(0), np.inf
     candidates: list[tuple[float, FloatArray]] = []
-    gradient_gaps: list[float] = []
-    checked, last_gap = float(_FIRST_CHECK), np.inf
-    solved, programme = 0, (np.inf, np.zeros(0))
+    n_solved, programme = 0, (np.inf, np.zeros(0))
     for round_ in range(max_iter):
-        shift = max(float(logits.max()), 0.0)
-        powers = np.exp(logits - shift)
-        prices = bound * powers / (np.exp(-shift) + powers.sum())
-        total += prices[0] - prices[1]
-        best = answers.best(prices[0] - prices[1])
+        best = answers.best(gradients.multipliers())
         if round_ == 0:
             tolerance = max(_ACCURACY * costs.standard_error(answers.reached[best]), _FINEST)
         counts = np.pad(counts, (0, max(best + 1 - len(counts), 0)))
         counts[best] += 1
         average = counts / counts.sum()
-        gradient_gaps.append(answers.gap(average, total / (round_ + 1), tolerance))
-        if round_ > 0 and solved != len(answers.errors):
-            solved = len(answers.errors)
-            best_of_all = answers.programme()
-            if best_of_all is not None:
-                programme = answers.gap(*best_of_all, tolerance), best_of_all[0]
-        candidates.append(min(programme, (gradient_gaps[-1], average), key=lambda pair: pair[0]))
-        _LOG.info("round %d: gap %.3g, to be %.3g", round_ + 1, candidates[-1][0], tolerance)
+        gap = answers.gap(average, gradients.average, tolerance)
+        if round_ > 0 and n_solved != len(answers.errors):  # there are new answers
+            n_solved = len(answers.errors)
+            optimum = answers.programme()
+            if optimum is not None:
+                programme = answers.gap(*optimum, tolerance), optimum[0]
+        candidates.append(min(programme, (gap, average), key=lambda pair: pair[0]))
+        _LOG.info("round %d: gap %.3g, tolerance %.3g", round_ + 1, candidates[-1][0], tolerance)
         if candidates[-1][0] < tolerance:
             break
-        if round_ >= checked * _CHECK_GROWTH:
-            if min(gradient_gaps) > last_gap * _SHRINK_REGRET:
-                rate *= _SHRINK_RATE
-            checked, last_gap = float(round_), min(gradient_gaps)
-        disparities = answers.disparities[best]
-        logits += rate * (np.stack([disparities, -disparities]) - slack)
+        gradients.update(answers.disparities[best], gap)
     least = min(gap for gap, _ in candidates)
     gap, weights = [pair for pair in candidates if pair[0] <= least + _PRECISION][-1]
-    there = np.flatnonzero(weights > 0)
-    # what is below all thresholds is predicted as the middle above the first
-    snapped = [costs.disparities(np.maximum(answers.reached[i], 1)) for i in there]
-    disparity = float(np.abs(np.tensordot(weights[there], np.stack(snapped), 1)).max())
+    used = np.flatnonzero(weights > 0)
+    # values below all thresholds are predicted half a step above the first
+    snapped = [costs.disparities(np.maximum(answers.reached[i], 1)) for i in used]
+    disparity = float(np.abs(np.tensordot(weights[used], np.stack(snapped), 1)).max())
     return Mixture(
-        tuple(answers.hypotheses[i] for i in there),
-        weights[there] / weights.sum(),
+        tuple(answers.hypotheses[i] for i in used),
+        weights[used] / weights.sum(),
         gap,
         tolerance,
         len(candidates),

@@ -1,26 +1,26 @@
-"""Fair penalty regression (FPR): a penalty on what breaks mean parity."""
+"""Fair penalty regression (FPR): a penalty on violations of mean parity."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from meanparity.baselines.base import require_groups
 from meanparity.baselines.penalty import PenaltyRidge
+from meanparity.constraints import MeanParity
 from meanparity.kernels import AbstractKernel
 
 
 class MeanPenaltyRidge(PenaltyRidge):
-    r"""(Kernel) ridge regression with a penalty on differences of group means.
+    r"""(Kernel) ridge regression with a penalty on differences between group means.
 
-    The paper's Fair Penalty Regression, FPR (its appendix on the penalty)::
+    Fair Penalty Regression (FPR), from the appendix of the paper::
 
         minimise  ‖y − g(X)‖² + α‖g‖² + ζ‖g − Pg‖²
 
     with P the projection onto the functions whose mean is the same in every group. In terms of
     ``g = Σ c_i κ(·, x_i)`` that is ``c = (KK + αK + ζKAK)⁺ K y`` with ``A = C(CᵀKC)⁺Cᵀ`` for the
-    contrasts C of the group means; it is computed as ``(K + αI + ζAK) c = y`` from one
-    factorisation of ``K + αI``. With ζ = 0 it is ridge regression, and as ζ grows it approaches
+    contrasts C of the group means. It is computed as ``(K + αI + ζAK) c = y`` from one
+    factorisation of ``K + αI``. With ζ = 0 this is ridge regression, and as ζ grows it approaches
     `ParityKernelRidge`, which meets the constraint exactly and needs no ζ.
 
     Parameters
@@ -28,32 +28,32 @@ class MeanPenaltyRidge(PenaltyRidge):
     alpha : float, default=1.0
         Ridge penalty (the paper's λ).
     penalty : float, default=10.0
-        ζ, 0 or more. The paper uses 10 (FPR-1) and 1000 (FPR-3).
+        ζ, at least 0. The paper uses 10 (FPR-1) and 1000 (FPR-3).
     kernel : str, callable, Kernel or sklearn.gaussian_process kernel, default="linear"
-        See `ParityKernelRidge`.
+        As in `ParityKernelRidge`.
     gamma, degree, coef0 : float, float, float
-        Parameters of the named kernels; ``gamma=None`` is the kernel's own default.
+        Parameters of the named kernels. ``gamma=None`` uses the default of the kernel.
     kernel_params : mapping, optional
-        Keyword arguments of a callable kernel.
+        Keyword arguments of a kernel that is a function.
     fit_intercept : bool, default=False
-        Whether to fit a constant, which is not penalised. As in `ParityKernelRidge` the default is
-        none: centre y, or pass True.
+        Whether to fit a constant, which is not penalised. By default there is none, as in
+        `ParityKernelRidge`: centre y, or pass True.
     sensitive_columns : int, str or list of them, optional
-        Positions or names of columns of X that say who is in which group, instead of
-        `sensitive_features`. They stay features as well unless `drop_sensitive`.
+        Positions or names of sensitive columns of X, instead of `sensitive_features`. They are
+        also used as features unless `drop_sensitive` is set.
     drop_sensitive : bool, default=False
-        Whether `sensitive_columns` are left out of the features. They may hold text then.
+        Do not use the sensitive columns as features. They may then hold text.
 
     Attributes
     ----------
     coef_ : (d,) or (m, d) array
         Coefficients of the features, for the linear kernel with more rows than columns.
     dual_coef_, X_fit_ : (n,) or (n, m) array, and (n, d) array
-        Coefficients of the training rows, and these, otherwise.
+        Otherwise the coefficients of the training rows, and these rows.
     intercept_ : float or (m,) array
-        The constant, 0 without `fit_intercept`.
+        The intercept, 0 without `fit_intercept`.
     n_features_in_, feature_names_in_
-        Number and names of the columns seen in fit.
+        Number and names of the columns of X in `fit`.
 
     References
     ----------
@@ -105,16 +105,17 @@ class MeanPenaltyRidge(PenaltyRidge):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-            Features; the kernel matrix, (n, n), if the kernel is "precomputed".
+            Features, or the (n, n) kernel matrix if the kernel is "precomputed".
         y : array-like of shape (n,) or (n, m)
             Targets.
         sensitive_features : array-like of shape (n,) or (n, r), series or data frame
-            Sensitive columns; every combination of values that occurs is a group. Required unless
-            `sensitive_columns` names columns of X.
+            Sensitive columns. Every combination of values that occurs is a group. Required unless
+            `sensitive_columns` is set.
         sample_weight : array-like of shape (n,), optional
-            Weights, in the loss and in the means of groups.
+            Weights in the loss and in the means of groups.
         """
-        training = self._read(X, y, sensitive_features, sample_weight)
-        contrasts = require_groups(training.rows, type(self).__name__)
-        self._fit_penalised(training, contrasts.dense(), orthonormal=True)
+        data = self._read(X, y, sensitive_features, sample_weight)
+        self._require_groups(data.rows)
+        contrasts = MeanParity().functionals(data.rows)
+        self._fit_penalised(data, contrasts.dense(), orthonormal=True)
         return self

@@ -1,4 +1,4 @@
-"""All methods of the comparison, ours among them, under the paper's short names and settings."""
+"""All methods of the comparison, under the paper's short names and settings."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class Method:
     Parameters
     ----------
     name : str
-        The paper's short name, or one like it.
+        The paper's short name, or a similar one.
     title : str
-        What it does.
+        What the method does.
     linear, kernel : callable or None
         Make the estimator for the paper's linear setting (least squares without a penalty) and for
-        its kernel setting (RBF, γ = 0.1, penalty 1); None where there is no such variant. Keyword
-        arguments are parameters to set.
+        its kernel setting (RBF, γ = 0.1, penalty 1). None if there is no such variant. Keyword
+        arguments are parameters of the estimator.
     dial : str or None
-        The parameter between parity and accuracy.
+        The parameter that trades parity against accuracy.
     accepts_numbers : bool
         Whether sensitive columns may be numbers such as age.
     centred : bool
-        Whether experiments take the training mean off y before the fit, as in the paper; the
-        thresholds of RBA are those of a y between 0 and 1.
+        Whether experiments subtract the training mean from y before the fit, as in the paper. RBA
+        is not centred, because its thresholds are those of a y between 0 and 1.
     is_random : bool
-        Whether what it promises holds for a random predictor, see `mixture`.
+        Whether the method's guarantee is about a random predictor, see `mixture`.
 
     Examples
     --------
@@ -72,11 +72,11 @@ class Method:
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """Which of "linear" and "kernel" there are."""
+        """Which of "linear" and "kernel" are available."""
         return tuple(name for name in SETTINGS if getattr(self, name) is not None)
 
     def make(self, setting: str = "linear", **parameters: Any) -> Any:
-        """An estimator that is not fitted, with some parameters set."""
+        """Make an unfitted estimator with the given parameters."""
         if setting not in self.settings:
             raise ValueError(
                 f"{self.name} has no setting {setting!r}. Pass {' or '.join(self.settings)}."
@@ -92,14 +92,14 @@ class Method:
         setting: str = "linear",
         **parameters: Any,
     ) -> Any:
-        """A fitted estimator; those that do not look at sensitive features do not get them."""
+        """Fit an estimator, which receives the sensitive features if it has that parameter."""
         model = self.make(setting, **parameters)
         if "sensitive_features" in signature(model.fit).parameters:
             return model.fit(X, y, sensitive_features=sensitive_features)
         return model.fit(X, y)
 
     def predict(self, model: Any, X: Any, *, sensitive_features: Any) -> FloatArray:
-        """Predictions of a fitted estimator, which gets the sensitive features if it needs them."""
+        """Predict with a fitted estimator, which receives the sensitive features if needed."""
         if "sensitive_features" in signature(model.predict).parameters:
             predicted: FloatArray = model.predict(X, sensitive_features=sensitive_features)
         else:
@@ -109,9 +109,9 @@ class Method:
     def mixture(
         self, model: Any, X: Any, *, sensitive_features: Any
     ) -> tuple[FloatArray, FloatArray]:
-        """All that a random predictor may predict, (n, h), and how likely each column is, (h,).
+        """The possible predictions, (n, h), and the probability of each column, (h,).
 
-        Of a method that is not random, its predictions.
+        A method that is not random has one column, its predictions.
         """
         if self.is_random:
             return model.mixture_values(X), model.mixture_weights_
@@ -120,7 +120,7 @@ class Method:
 
 
 def _penalised(name: str, title: str, make: Callable[..., Any], **more: Any) -> list[Method]:
-    """Both strengths that the paper uses."""
+    """The method with both penalties that the paper uses."""
     return [
         Method(
             f"{name}-{power}",
@@ -138,7 +138,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
     {
         method.name: method
         for method in (
-            Method("Constant", "the mean of y for everybody", DummyRegressor, DummyRegressor),
+            Method("Constant", "the mean of y for all rows", DummyRegressor, DummyRegressor),
             Method("OLS", "ordinary least squares", LinearRegression, None),
             Method("KRR", "kernel ridge regression", None, partial(KernelRidge, **_RBF)),
             *_penalised(
@@ -147,14 +147,14 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             *_penalised("FKR", "penalty on the covariance with S", CovariancePenaltyRidge),
             Method(
                 "NRFC",
-                "bound on R² of S (0), exact for linear functions",
+                "bound on the R² of S (0), exact for linear functions",
                 partial(CorrelationBoundedRegression, **_LINEAR, unfairness=0.0),
                 partial(CorrelationBoundedRegression, **_RBF, unfairness=0.0),
                 "unfairness",
             ),
             Method(
                 "FRRM",
-                "bound on R² of S (0.05), by a ridge penalty",
+                "bound on the R² of S (0.05), by a ridge penalty",
                 partial(UnfairnessPenaltyRidge, unfairness=0.05),
                 None,
                 "unfairness",

@@ -1,9 +1,9 @@
-"""Two stages: features are cleared of what the sensitive ones explain, and then both predict.
+"""Two stages: regress the features on the sensitive ones, then predict from both.
 
-``ŷ = ȳ + Sα + Uβ`` with ``U = X − (regression of X on S)``: S and U are uncorrelated, so the share
-of S in the variance of the predictions is ``αᵀV_Sα / (αᵀV_Sα + βᵀV_Uβ)``. Columns of S and of U are
-divided by their standard deviations, as Komiyama et al. do, so that penalties do not depend on
-units.
+``ŷ = ȳ + Sα + Uβ`` with U the residuals of a regression of X on S. S and U are uncorrelated, so the
+share of S in the variance of the predictions is ``αᵀV_Sα / (αᵀV_Sα + βᵀV_Uβ)``. Columns of S and of
+U are divided by their standard deviations, as Komiyama et al. do, so that penalties do not depend
+on units.
 """
 
 from __future__ import annotations
@@ -15,49 +15,50 @@ import numpy as np
 from scipy import sparse
 
 from meanparity._typing import Features, FloatArray, IntArray
-from meanparity.linalg import require_memory
-from meanparity.rows import Reading, Rows
+from meanparity.data.rows import Rows, Schema
+from meanparity.linalg.memory import require_memory
 
-_EXPLAINED = 1e-10  # of a column's deviation: what is left of less is nothing but rounding
-_NOISE = 64 * np.finfo(float).eps  # of a column's mean: deviations of less are rounding
-_CONDITION = 1e-6  # eigenvalues of a smaller share are computed without squaring the columns
+_EXPLAINED = 1e-10  # residuals below this share of a column's deviation are rounding
+_NOISE = 64 * np.finfo(float).eps  # deviations below this share of a column's mean are rounding
+_CONDITION = 1e-6  # eigenvalues below this share are computed without squaring the columns
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Sensitive values as numbers: themselves, or indicators of all values of a category but one.
+    """Encodes sensitive values as numbers, as in the published methods.
 
-    Several columns stand side by side, as in the published methods.
+    Numbers stay as they are, categories become indicators of all values but the first, and several
+    columns are put side by side.
 
     Parameters
     ----------
-    reading : Reading
+    schema : Schema
         How the columns are read.
     levels : tuple of tuples
-        The values that each column takes in the training rows.
+        The values of each column in the training rows.
 
     Examples
     --------
-    >>> rows = Rows.of({"sex": ["F", "M", "F"], "age": [31, 45, 28]}, continuous=["age"])
-    >>> Encoder.of(rows).encode(rows)
+    >>> rows = Rows.from_columns({"sex": ["F", "M", "F"], "age": [31, 45, 28]}, continuous=["age"])
+    >>> Encoder.from_rows(rows).encode(rows)
     array([[ 0., 31.],
            [ 1., 45.],
            [ 0., 28.]])
     """
 
-    reading: Reading
+    schema: Schema
     levels: tuple[tuple[Hashable, ...], ...]
 
     @classmethod
-    def of(cls, rows: Rows) -> Encoder:
+    def from_rows(cls, rows: Rows) -> Encoder:
         """The encoding of training rows."""
-        return cls(rows.reading, rows.levels)
+        return cls(rows.schema, rows.levels)
 
     def encode(self, rows: Rows) -> FloatArray:
-        """The numbers of rows that were read the same way: (n, e)."""
+        """Encode rows that were read in the same way: (n, e)."""
         columns = []
-        for j, name in enumerate(self.reading.sensitive):
-            if name in self.reading.continuous:
+        for j, name in enumerate(self.schema.sensitive):
+            if name in self.schema.continuous:
                 columns.append(rows.numbers[name][:, None])
                 continue
             position = {value: i for i, value in enumerate(self.levels[j])}
@@ -65,17 +66,17 @@ class Encoder:
             if unseen:
                 raise ValueError(
                     f"Sensitive column {name!r} has the value {unseen[0]!r}, which fit did not "
-                    f"see: there it was one of {list(self.levels[j])[:10]}. Leave such rows out."
+                    f"see: in fit it was one of {list(self.levels[j])[:10]}. Leave such rows out."
                 )
             known = np.array([position[value] for value in rows.levels[j]], dtype=int)
             columns.append(np.eye(len(position))[known[rows.cells[:, j]], 1:])
         return np.hstack(columns)[rows.codes]
 
-    def checked(self, numbers: FloatArray) -> FloatArray:
-        """Numbers, (n, e), that are near those of values that fit saw; others are refused."""
+    def check(self, numbers: FloatArray) -> FloatArray:
+        """Encoded values, (n, e), without rounding; values that fit did not see are refused."""
         start, result = 0, numbers.copy()
-        for j, name in enumerate(self.reading.sensitive):
-            if name in self.reading.continuous:
+        for j, name in enumerate(self.schema.sensitive):
+            if name in self.schema.continuous:
                 start += 1
                 continue
             part = slice(start, start + len(self.levels[j]) - 1)
@@ -85,8 +86,8 @@ class Encoder:
             known &= indicators.sum(axis=1) <= 1
             if not known.all():
                 raise ValueError(
-                    f"The columns of X that tell the sensitive column {name!r} have values in row "
-                    f"{int(known.argmin())} that fit did not see. Leave such rows out, or pass "
+                    f"The columns of X that determine the sensitive column {name!r} have values in "
+                    f"row {int(known.argmin())} that fit did not see. Leave such rows out, or pass "
                     "sensitive_features."
                 )
             result[:, part] = indicators
@@ -95,7 +96,7 @@ class Encoder:
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Least squares on columns Z in the coordinates in which they are uncorrelated.
+    """Least squares on columns Z, in coordinates in which they are uncorrelated.
 
     Parameters
     ----------
@@ -112,11 +113,21 @@ class Spectrum:
     products: FloatArray
 
     @classmethod
-    def of(cls, Z: FloatArray, y: FloatArray, share: FloatArray, rounding: FloatArray) -> Spectrum:
-        """Decompose columns Z, (n, p), of mean zero and variance one, and products with y, (n,).
+    def from_columns(
+        cls, Z: FloatArray, y: FloatArray, share: FloatArray, rounding: FloatArray
+    ) -> Spectrum:
+        """Decompose columns of mean zero and variance one.
 
-        `share`, (n,), are weights that sum to one; `rounding`, (p,), is how much of each column may
-        be nothing but rounding.
+        Parameters
+        ----------
+        Z : (n, p) array
+            The columns.
+        y : (n,) array
+            Targets.
+        share : (n,) array
+            Weights that sum to one.
+        rounding : (p,) array
+            How much of each column may be rounding error.
         """
         root = np.sqrt(share)
         Z, y = root[:, None] * Z, root * y
@@ -133,32 +144,33 @@ class Spectrum:
         return cls(sizes[keep] ** 2, right[keep].T, sizes[keep] * (left[:, keep].T @ y))
 
     def solve(self, ridge: float) -> FloatArray:
-        """Coefficients of least squares with a penalty, in these coordinates: (r,)."""
+        """Coefficients of ridge regression, in these coordinates: (r,)."""
         return self.products / (self.values + ridge)
 
     def variance(self, coef: FloatArray) -> float:
-        """Variance of the values with these coefficients."""
+        """Variance of the fitted values with these coefficients, (r,)."""
         return float(self.values @ coef**2)
 
 
 @dataclass(frozen=True, eq=False)
-class TwoStage:
-    """The first stage: S, standardised, and U, cleared of S and standardised.
+class FirstStage:
+    """The first stage: standardised S, and U, the standardised residuals of X given S.
 
     Parameters
     ----------
     encoder : Encoder
-        Takes sensitive values to numbers.
+        Encodes sensitive values as numbers.
     s_mean, s_scale : (e,) arrays
-        Means and deviations of these numbers (infinite for a constant).
+        Means and standard deviations of these numbers (infinite for a constant).
     kept : (r,) array of int
-        The columns of X of which S leaves anything.
+        The columns of X that S does not explain completely.
     x_mean, u_scale : (r,) arrays
-        Their means, and the deviations of what is left.
+        Means of these columns, and standard deviations of their residuals.
     slopes : (e, r) array
-        Their regression on standardised S.
-    back : (d + 1, e) array or None
-        Takes a constant and features to the numbers, where columns of X tell them.
+        Coefficients of their regression on standardised S.
+    recovery : (d + 1, e) array or None
+        Linear map from a constant and the features to the sensitive numbers, where columns of X
+        determine them.
     """
 
     encoder: Encoder
@@ -168,14 +180,14 @@ class TwoStage:
     x_mean: FloatArray
     u_scale: FloatArray
     slopes: FloatArray
-    back: FloatArray | None
+    recovery: FloatArray | None
 
     @classmethod
     def fit(
         cls, X: Features, rows: Rows, share: FloatArray
-    ) -> tuple[TwoStage, FloatArray, FloatArray]:
-        """Regress features, (n, d), on the sensitive values of the rows; S and U as well."""
-        encoder = Encoder.of(rows)
+    ) -> tuple[FirstStage, FloatArray, FloatArray]:
+        """Regress features, (n, d), on sensitive values; the stage, S, (n, e), and U, (n, r)."""
+        encoder = Encoder.from_rows(rows)
         numbers, X = encoder.encode(rows), _dense(X)
         s_mean = share @ numbers
         s_scale = _deviation(numbers - s_mean, share)
@@ -198,44 +210,44 @@ class TwoStage:
             raise ValueError("X is too large for floating point. Scale the features.")
         explained = deviation <= _EXPLAINED * before + _NOISE * np.abs(x_mean)
         kept = np.flatnonzero(~explained)
-        back = _back(X, np.flatnonzero(explained), numbers)
+        recovery = _recovery(X, np.flatnonzero(explained), numbers)
         if explained.any():
             U, slopes = U[:, kept], slopes[:, kept]
             x_mean, deviation = x_mean[kept], deviation[kept]
         U /= deviation
-        return cls(encoder, s_mean, s_scale, kept, x_mean, deviation, slopes, back), S, U
+        return cls(encoder, s_mean, s_scale, kept, x_mean, deviation, slopes, recovery), S, U
 
     @property
     def s_rounding(self) -> FloatArray:
-        """How much of each column of S may be rounding: (e,)."""
+        """How much of each column of S may be rounding error: (e,)."""
         return np.asarray(np.finfo(float).eps * (1 + np.abs(self.s_mean) / self.s_scale))
 
     @property
     def u_rounding(self) -> FloatArray:
-        """How much of each column of U may be rounding: (r,)."""
+        """How much of each column of U may be rounding error: (r,)."""
         taken = np.abs(self.slopes).sum(axis=0)
         size = 1 + (np.abs(self.x_mean) + taken) / self.u_scale
         return np.asarray(np.finfo(float).eps * size)
 
     def sensitive(self, numbers: FloatArray) -> FloatArray:
-        """S: (n, e)."""
+        """Standardised S from encoded sensitive values, (n, e): (n, e)."""
         return (numbers - self.s_mean) / self.s_scale
 
     def rest(self, X: Features, S: FloatArray) -> FloatArray:
-        """U: (n, r)."""
+        """Standardised U from features, (n, d), and standardised S, (n, e): (n, r)."""
         rest = _dense(X[:, self.kept]) - self.x_mean - S @ self.slopes
         return np.asarray(rest / self.u_scale)
 
     @property
-    def is_told(self) -> bool:
-        """Whether the features tell the sensitive numbers."""
-        return self.back is not None
+    def recovers(self) -> bool:
+        """Whether the features determine the sensitive values."""
+        return self.recovery is not None
 
     def recover(self, X: Features) -> FloatArray:
-        """The sensitive numbers of rows whose features tell them: (n, e)."""
-        assert self.back is not None
-        numbers: FloatArray = X @ self.back[1:] + self.back[0]
-        return self.encoder.checked(numbers)
+        """Encoded sensitive values of rows whose features determine them: (n, e)."""
+        assert self.recovery is not None
+        numbers: FloatArray = X @ self.recovery[1:] + self.recovery[0]
+        return self.encoder.check(numbers)
 
 
 def _dense(X: Features) -> FloatArray:
@@ -243,14 +255,14 @@ def _dense(X: Features) -> FloatArray:
         return np.asarray(X)
     require_memory(
         3 * 8 * X.shape[0] * X.shape[1],
-        what=f"What S leaves of {X.shape[1]:,} columns of {X.shape[0]:,} rows is not sparse, and",
-        advice="Use fewer columns, or a method that keeps them sparse: ParityRidge.",
+        what=f"The dense {X.shape[0]:,} × {X.shape[1]:,} matrix of residuals given S",
+        advice="Use fewer columns, or ParityRidge, which keeps them sparse.",
     )
     return np.asarray(X.toarray())
 
 
 def _deviation(Z: FloatArray, share: FloatArray) -> FloatArray:
-    """Standard deviations of columns of mean zero, (n, p), whatever their size: (p,)."""
+    """Standard deviations of columns of mean zero, (n, p), without overflow: (p,)."""
     unit = np.abs(Z).max(axis=0, initial=0.0)
     if ((unit > 0) & ((unit < 1e-150) | (unit > 1e150))).any():
         safe = np.where(unit > 0, unit, 1.0)
@@ -259,8 +271,8 @@ def _deviation(Z: FloatArray, share: FloatArray) -> FloatArray:
     return deviation
 
 
-def _back(X: FloatArray, explained: IntArray, numbers: FloatArray) -> FloatArray | None:
-    """A linear map from those features that S explains wholly to the sensitive numbers, (n, e)."""
+def _recovery(X: FloatArray, explained: IntArray, numbers: FloatArray) -> FloatArray | None:
+    """A linear map from the features that S explains completely to the numbers, (n, e), if any."""
     used = explained[X[:, explained].any(axis=0)]
     columns = X[:, used]
     scale = np.abs(columns).max(axis=0, initial=0.0)
@@ -268,6 +280,6 @@ def _back(X: FloatArray, explained: IntArray, numbers: FloatArray) -> FloatArray
     found = np.linalg.lstsq(design, numbers, rcond=1e-10)[0]
     if np.abs(design @ found - numbers).max() > 1e-8 * np.abs(numbers).max():
         return None
-    back = np.zeros((1 + X.shape[1], numbers.shape[1]))
-    back[0], back[1 + used] = found[0], found[1:] / scale[:, None]
-    return back
+    recovery = np.zeros((1 + X.shape[1], numbers.shape[1]))
+    recovery[0], recovery[1 + used] = found[0], found[1:] / scale[:, None]
+    return recovery

@@ -1,4 +1,4 @@
-"""Fair ridge regression (FRRM): a penalty on sensitive coefficients that meets a bound on R²."""
+"""Fair ridge regression (FRRM): a penalty on the sensitive coefficients that bounds R²."""
 
 from __future__ import annotations
 
@@ -7,63 +7,62 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from meanparity.baselines.bounded import BoundedRegression
+from meanparity.baselines.bounded import BoundedRegression, LinearFunction
 from meanparity.baselines.two_stage import Spectrum
 
 
 class UnfairnessPenaltyRidge(BoundedRegression):
-    r"""Linear regression whose sensitive coefficients are shrunk until they explain little enough.
+    r"""Linear regression that shrinks the sensitive coefficients until a bound on R² holds.
 
-    The fair ridge regression model of Scutari et al., FRRM. With U what a regression on S leaves
-    of X, and predictions ``ŷ = ȳ + Sα + Uβ``::
+    The fair ridge regression model of Scutari et al., FRRM. With U the residuals of a regression
+    of X on S, and predictions ``ŷ = ȳ + Sα + Uβ``::
 
         minimise  ‖y − ŷ‖² + λ_r‖α‖² + alpha‖β‖²
 
     with the smallest λ_r ≥ 0 for which S explains at most the share `unfairness` of the variance
-    of ŷ: ``Var(Sα) / Var(ŷ) ≤ ε``. β does not depend on λ_r, so λ_r is one root of a decreasing
+    of ŷ: ``Var(Sα) / Var(ŷ) ≤ ε``. β does not depend on λ_r, so λ_r is the root of a decreasing
     function.
 
     Parameters
     ----------
     unfairness : float, default=0.05
-        ε, from 0 (S is not used at all) to 1 (least squares). The authors have no default.
+        ε, from 0 (S is not used) to 1 (least squares). The authors have no default.
     alpha : float, default=0.0
         Ridge penalty of β, on standardised columns; n times the `lambda` of the authors' package,
-        whose default is none as well.
+        which has no penalty by default either.
     fit_intercept : bool, default=True
-        Whether the mean of y is added; leave it out of a y that is centred already. S and U are
-        centred either way.
+        Whether the mean of y is added to the predictions; pass False if y is centred already. S
+        and U are centred in either case.
     continuous : "auto" or list of names or positions, default="auto"
-        Sensitive columns that are numbers, such as age; "auto" takes columns of numbers with more
-        than 20 values. Of others every value is a category.
+        Sensitive columns that are numbers rather than categories; see `MeanParity`.
     sensitive_columns : int, str or list of them, optional
-        Positions or names of columns of X that are sensitive, instead of `sensitive_features`.
-        They stay features as well unless `drop_sensitive`, which does not change what is
-        predicted.
+        Positions or names of sensitive columns of X, instead of `sensitive_features`. They are
+        also used as features unless `drop_sensitive` is set, which does not change the
+        predictions.
     drop_sensitive : bool, default=False
-        Whether `sensitive_columns` are left out of the features. They may hold text then.
+        Do not use the sensitive columns as features. They may then hold text.
 
     Attributes
     ----------
     coef_ : (d,) array
         Coefficients of the columns of X.
     coef_sensitive_ : (e,) array
-        Coefficients of the sensitive numbers and of the indicators of all categories but the first
-        of each column.
+        Coefficients of the sensitive numbers, and of the indicators of all categories except the
+        first one of each column.
     intercept_ : float
-        The constant.
+        The intercept.
     r2_sensitive_ : float
         Share of S in the variance of the predictions on the training rows.
     sensitive_penalty_ : float
-        λ_r, on standardised columns; infinite for ``unfairness=0``.
+        λ_r, for standardised columns; infinite for ``unfairness=0``.
     n_features_in_, feature_names_in_
-        Number and names of the columns seen in fit.
+        Number and names of the columns of X in `fit`.
 
     Notes
     -----
-    Several sensitive columns stand side by side. Of a column of categories all but the first, in
-    the order of the labels, have an indicator (as in the authors' package), so with three or more
-    the penalty, and a little of the solution, depends on which is first.
+    Several sensitive columns are put side by side. A column of categories has an indicator for
+    every value but the first in the order of the labels (as in the authors' package), so with
+    three or more categories the fit depends slightly on which of them comes first.
 
     References
     ----------
@@ -108,33 +107,32 @@ class UnfairnessPenaltyRidge(BoundedRegression):
         y : array-like of shape (n,)
             Targets.
         sensitive_features : array-like of shape (n,) or (n, r), series or data frame
-            Sensitive columns, categories or numbers. Required unless `sensitive_columns` names
-            columns of X.
+            Sensitive columns, categories or numbers. Required unless `sensitive_columns` is set.
         sample_weight : array-like of shape (n,), optional
-            Weights.
+            Weights of the rows.
         """
-        problem = self._prepare(X, y, sensitive_features, sample_weight)
+        problem = self._second_stage(X, y, sensitive_features, sample_weight)
         on_s, on_u = problem.spectra()
         rest = on_u.solve(problem.alpha / problem.total)
         variance = on_u.variance(rest)
-        ridge = _penalty(on_s, variance, problem.bound)
+        ridge = _smallest_penalty(on_s, variance, problem.bound)
         sensitive = on_s.solve(ridge) if np.isfinite(ridge) else np.zeros_like(on_s.values)
-        self._store(problem, on_s.variance(sensitive), variance)
+        function = LinearFunction(on_s.vectors @ sensitive, on_u.vectors @ rest)
+        self._store(problem, function, on_s.variance(sensitive), variance)
         self.sensitive_penalty_ = ridge * problem.total
-        self._store_linear(problem, on_s.vectors @ sensitive, on_u.vectors @ rest)
         return self
 
 
-def _penalty(on_s: Spectrum, rest: float, bound: float) -> float:
-    """The smallest penalty at which S explains at most the bound, beside the variance `rest`."""
+def _smallest_penalty(on_s: Spectrum, rest: float, bound: float) -> float:
+    """The smallest penalty at which S has at most the share `bound`; U has the variance `rest`."""
     free = on_s.variance(on_s.solve(0.0))
-    bound = 0.0 if bound < 1e-30 else bound  # smaller ones have no root in floating point
+    bound = 0.0 if bound < 1e-30 else bound  # smaller bounds have no root in floating point
     allowed = bound / (1 - bound) * rest if bound < 1 else np.inf
     if free / allowed - 1 <= 0 if allowed > 0 else free <= 0:
         return 0.0
     if allowed <= 0:
         return float(np.inf)
-    # at ridge = max(V_S)·√(free/allowed) every coefficient has shrunk by more than that root
+    # at max(V_S)·√(free/allowed) every coefficient has shrunk by more than √(free/allowed)
     top = float(2 * on_s.values.max() * np.sqrt(free / allowed))
     return float(
         brentq(lambda r: on_s.variance(on_s.solve(r)) / allowed - 1, 0.0, top, xtol=1e-300)

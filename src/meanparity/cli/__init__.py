@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 
+__all__ = ["main"]
+
 
 def main() -> None:
-    """Entry point of the script ``meanparity``; says what to install if that is missing."""
+    """Run the command line, or say which package to install if one is missing."""
     try:
         from meanparity.cli.app import run
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""The application: its commands, and what happens when one fails."""
+"""The application: its commands, and how errors are reported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from meanparity.cli.compare import compare
 from meanparity.cli.datasets import datasets
 from meanparity.cli.fit import fit
 from meanparity.cli.predict import predict
-from meanparity.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="meanparity",
@@ -23,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for command in (audit, fit, predict, compare, reproduce, datasets):
+for command in (audit, fit, predict, compare, datasets):
     app.command()(command)
 
 
@@ -39,36 +38,34 @@ def _options(
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error; anywhere.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     pass
 
 
-def run() -> None:
-    """Run the command line; an error is one line on stderr and status 1, unless --debug."""
+def run(application: typer.Typer = app, name: str = "meanparity") -> None:
+    """Run an application. An error prints one line on stderr and exits with status 1."""
     debug = "--debug" in sys.argv
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal without Greek letters shows a ?
+        if isinstance(stream, io.TextIOWrapper):  # replace letters that a terminal cannot show
             stream.reconfigure(errors="replace")
     try:
-        app(args=[argument for argument in sys.argv[1:] if argument != "--debug"])
+        application(args=[argument for argument in sys.argv[1:] if argument != "--debug"])
     except Exception as error:
         if debug:
             raise
-        print(f"meanparity: {_one_line(error)}", file=sys.stderr)
+        print(f"{name}: {_one_line(error)}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
-        print("meanparity: stopped", file=sys.stderr)
+        print(f"{name}: interrupted", file=sys.stderr)
         sys.exit(130)
 
 
 def _one_line(error: BaseException) -> str:
-    """What an error says, in one line; of the system, with the file that it is about."""
+    """The message of an error in one line; errors of the system name their file."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.strerror}: {error.filename}"
-    words = " ".join(str(error).split())
+    message = " ".join(str(error).split())
     if isinstance(error, ValueError | OSError | ImportError | RuntimeError):
-        return words or type(error).__name__
-    return f"{type(error).__name__}: {words} (--debug shows where)"
+        return message or type(error).__name__
+    return f"{type(error).__name__}: {message} (run again with --debug to see where)"

@@ -1,4 +1,4 @@
-"""``meanparity compare``: our estimators beside other methods, on the user's data."""
+"""``meanparity compare``: compare this package with other methods on the user's data."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from meanparity.cli.options import (
     Data,
@@ -20,20 +18,9 @@ from meanparity.cli.options import (
     Target,
     TestSize,
     check_can_write,
-    names,
+    split_names,
     working,
 )
-from meanparity.files import draft_of
-from meanparity.tabular import (
-    Prepared,
-    Roles,
-    check_output,
-    choose,
-    draw,
-    read_table,
-    write_table,
-)
-from meanparity.tabular import compare as compare_methods
 
 _MOST_GROUPS = 20
 
@@ -42,77 +29,97 @@ def compare(
     data: Data,
     target: Target,
     sensitive: Sensitive,
-    setting: Annotated[Setting, typer.Option(help="Which methods.")] = Setting.linear,
+    setting: Annotated[
+        Setting, typer.Option(help="Compare linear or kernel methods.")
+    ] = Setting.linear,
     rows: Annotated[
-        int, typer.Option(min=50, help="At most so many rows: some methods are slow.")
+        int, typer.Option(min=50, help="Largest number of rows to use. Some methods are slow.")
     ] = 2_000,
     exclude_sensitive: Exclude = False,
     ignore: Ignore = None,
     test_size: TestSize = 0.2,
     seed: Seed = 0,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The table as a file.")
+        Path | None, typer.Option("-o", "--output", help="File for the table of results.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="The picture, such as compare.png.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="PNG file for a plot, such as compare.png.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Fit every method of the registry to the same rows: one table and one picture.
+    """Fit this package's model and all other methods to the same rows, and compare them.
 
     Examples
     --------
     - `meanparity compare people.csv --target salary --sensitive sex --plot compare.png`
     """
-    check_can_write(output, plot, kept=(data,))
+    from meanparity.files import draft_of
+    from meanparity.tables import (
+        EncodedTable,
+        Roles,
+        compare_methods,
+        plot_comparison,
+        read_frame,
+        write_frame,
+    )
+    from meanparity.tables.reading import file_format
+    from meanparity.tables.selecting import FitSettings, select_estimator
+
+    check_can_write(output, plot, inputs=(data,))
     if plot is not None and plot.suffix.lower() != ".png":
-        raise ValueError(f"--plot {plot.name} has to end with .png.")
+        raise ValueError(f"--plot {plot.name} is not a PNG file. Name a file that ends with .png.")
     if output is not None:
-        check_output(output)
+        file_format(output)
     roles = Roles(
         target,
-        names(sensitive),
-        ignored=names(ignore),
+        split_names(sensitive),
+        ignored=split_names(ignore),
         exclude_sensitive=exclude_sensitive,
     )
-    with working() as tell:
-        frame = read_table(data)
-        whole = len(frame)
-        if whole > rows:
+    with working() as progress:
+        frame = read_frame(data)
+        n_rows = len(frame)
+        if n_rows > rows:
             frame = frame.sample(rows, random_state=seed).reset_index(drop=True)
         for column in roles.sensitive:
             if column in frame.columns and frame[column].nunique() > _MOST_GROUPS:
                 raise ValueError(
                     f"The column {column!r} has {frame[column].nunique()} different values, but "
-                    "these methods compare groups. Cut it into bands."
+                    f"these methods compare at most {_MOST_GROUPS} groups. Divide it into bands."
                 )
-        prepared = Prepared.of(frame, roles, test_size=test_size, seed=seed)
-        train = prepared.train
-        X, y, people = prepared.X[train], prepared.y[train], prepared.people["train"]
-        estimator, _ = choose(X, y, people, setting.value, seed, {})
-        found, curve = compare_methods(prepared, estimator, setting=setting.value, tell=tell)
+        table = EncodedTable.from_frame(frame, roles, test_size=test_size, seed=seed)
+        settings = FitSettings(model=setting.value, seed=seed)
+        estimator, _ = select_estimator(table.train, settings)
+        results, curve = compare_methods(table, estimator, setting=setting.value, progress=progress)
         if output is not None:
-            write_table(found, output)
+            write_frame(results, output)
         if plot is not None:
             with draft_of(plot) as draft:
-                draw(found, curve, draft, target)
+                plot_comparison(results, curve, draft, target)
     if json:
-        # pandas writes null for what is not finite
+        # pandas writes null for infinite numbers
         options = {"indent": 1, "force_ascii": False, "double_precision": 15}
-        typer.echo(found.to_json(orient="records", **options))
+        typer.echo(results.to_json(orient="records", **options))
         return
-    _print(found)
-    used = min(rows, whole)
-    typer.echo(f"\n{used:,} of {whole:,} rows. Methods: docs/baselines.md, and the file of -o.")
+    _print_results(results)
+    typer.echo(
+        f"\n{min(rows, n_rows):,} of {n_rows:,} rows. A gap is the difference between a group's "
+        "mean prediction and the overall mean. The methods are described in docs/baselines.md."
+    )
     for path in (output, plot):
         if path is not None:
             typer.echo(str(path))
 
 
-def _print(found: Any) -> None:
+def _print_results(results: Any) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False)
-    shown = [column for column in found.columns if column != "what it does"]
-    for column in shown:
-        left = column == "method"
-        table.add_column(column, justify="left" if left else "right", no_wrap=left)
-    for line in found.to_dict("records"):
-        table.add_row(*(line[c] if c == "method" else f"{line[c]:.4g}" for c in shown))
+    columns = [column for column in results.columns if column != "description"]
+    for column in columns:
+        is_name = column == "method"
+        table.add_column(column, justify="left" if is_name else "right", no_wrap=is_name)
+    for line in results.to_dict("records"):
+        table.add_row(*(line[c] if c == "method" else f"{line[c]:.4g}" for c in columns))
     Console().print(table)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import json as json_module
 import platform
 import shlex
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,22 +29,14 @@ from meanparity.cli.options import (
     TestSize,
     Weight,
     check_can_write,
-    names,
     show,
+    split_names,
     working,
 )
-from meanparity.persistence import save
-from meanparity.report import Report
-from meanparity.report.words import mean_squared_error, verdict
-from meanparity.tabular import (
-    Roles,
-    TableModel,
-    fingerprint,
-    fit_file,
-    fit_table,
-    is_large,
-    read_table,
-)
+
+if TYPE_CHECKING:
+    from meanparity.report import Report
+    from meanparity.tables import TableModel
 
 
 def fit(
@@ -52,13 +45,22 @@ def fit(
     sensitive: Sensitive,
     control: Control = None,
     pool: Annotated[
-        Path | None, typer.Option(help="People to be scored: parity holds on them as well.")
+        Path | None,
+        typer.Option(help="File of rows to be scored, on which the constraint holds as well."),
     ] = None,
     max_gap: Annotated[
-        float | None, typer.Option(help="The largest gap that is allowed, in units of the target.")
+        float | None,
+        typer.Option(
+            help="Largest gap to allow between a group's mean prediction and the overall mean, in "
+            "the units of the target."
+        ),
     ] = None,
     unfairness: Annotated[
-        float, typer.Option(help="The dial: 0 is parity, 1 is unconstrained.")
+        float,
+        typer.Option(
+            help="Share of the unconstrained gaps to allow: 0 enforces equal means, 1 drops the "
+            "constraint."
+        ),
     ] = 0.0,
     model: Model = ModelKind.auto,
     exclude_sensitive: Exclude = False,
@@ -68,17 +70,18 @@ def fit(
     test_size: TestSize = 0.2,
     seed: Seed = 0,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The model file, such as model.skops.")
+        Path | None, typer.Option("-o", "--output", help="Model file, such as model.skops.")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="The page about it, such as report.html.")
+        Path | None, typer.Option(help="HTML file for the report, such as report.html.")
     ] = None,
     json: Json = False,
 ) -> None:
     """Fit a model whose mean prediction is the same in every group, and audit it.
 
-    Splits the rows, chooses penalty and kernel on the training rows, fits, and looks at training
-    rows, held-out rows and the pool. The model file holds the fits with and without the constraint.
+    The command holds out some rows, selects penalty and kernel on the others, fits the model, and
+    audits training rows, held-out rows and the pool. The model file contains the constrained and
+    the unconstrained model.
 
     Examples
     --------
@@ -88,95 +91,90 @@ def fit(
 
     - `meanparity fit people.csv --target salary --sensitive sex --pool next.csv -o model.skops`
     """
+    from meanparity.persistence import save
+    from meanparity.tables import Roles, fit_table, read_frame
+    from meanparity.tables.reading import file_sha256
+
     if max_gap is not None and unfairness:
-        raise ValueError("Pass --max-gap or --unfairness, not both: each sets the dial.")
-    check_can_write(output, report, kept=(data, pool))
+        raise ValueError(
+            f"--max-gap {max_gap:g} and --unfairness {unfairness:g} both limit the gaps. Pass one "
+            "of them, not both."
+        )
+    check_can_write(output, report, inputs=(data, pool))
     roles = Roles(
-        target, names(sensitive), names(control), weight, names(ignore), exclude_sensitive
+        target,
+        split_names(sensitive),
+        split_names(control),
+        weight,
+        split_names(ignore),
+        exclude_sensitive,
     )
     if not roles.sensitive:
         raise ValueError("Name the sensitive columns with --sensitive.")
-    with working() as tell:
-        people = None if pool is None else read_table(pool)
-        fit_rows, rows = (fit_file, data) if is_large(data) else (fit_table, read_table(data))
-        fitted = fit_rows(
-            rows,
+    with working() as progress:
+        fitted = fit_table(
+            data,
             roles,
-            pool=people,
+            pool=None if pool is None else read_frame(pool),
             model=model.value,
             unfairness=unfairness,
             max_gap=max_gap,
             missing=missing.value,
             test_size=test_size,
             seed=seed,
-            tell=tell,
+            progress=progress,
         )
         page = fitted.report(_facts(data, pool, fitted))
         if output is not None:
-            tell("saving the model")
-            save(fitted.pipeline, output, about=_about(data, fitted))
+            progress("saving the model")
+            source = {"data": data.name, "sha256": file_sha256(data)}
+            save(fitted.pipeline, output, about={**fitted.about(), **source})
         if report is not None:
-            tell("writing the report")
+            progress("writing the report")
             page.save(report)
-    show(_text(page, fitted, output, report), _data(page, fitted, output, report), json)
+    files = {"Model file": output, "Report": report}
+    show(_as_text(page, fitted, files), _as_data(page, fitted, files), json)
 
 
 def _facts(data: Path, pool: Path | None, fitted: TableModel) -> dict[str, str]:
-    n = sum(len(part.fair) for part in fitted.parts if part.y is not None) + fitted.n_dropped
-    facts = {
-        "data": f"{data.name}, {n:,} rows, SHA-256 {fingerprint(data)}",
-        "rows without a target": f"{fitted.n_dropped:,}, left out",
-    }
-    if not fitted.n_dropped:
-        facts.pop("rows without a target")
+    """What the last section of the report says about data and software."""
+    from meanparity.tables.reading import file_sha256
+
+    roles = fitted.table.roles
+    n = sum(len(rows) for rows in fitted.row_sets if rows.y is not None) + fitted.n_dropped
+    facts = {"data": f"{data.name}, {n:,} rows, SHA-256 {file_sha256(data)}"}
+    if fitted.n_dropped:
+        facts["rows without a target"] = f"{fitted.n_dropped:,}, left out"
     if pool is not None:
-        facts["pool"] = f"{pool.name}, SHA-256 {fingerprint(pool)}"
-    roles = fitted.roles
-    words = "no features" if roles.exclude_sensitive else "features as well"
-    facts["sensitive columns"] = f"{', '.join(roles.sensitive)} ({words})"
+        facts["pool"] = f"{pool.name}, SHA-256 {file_sha256(pool)}"
+    use = "not used as features" if roles.exclude_sensitive else "also used as features"
+    facts["sensitive columns"] = f"{', '.join(roles.sensitive)} ({use})"
     if roles.control:
         facts["control columns"] = ", ".join(roles.control)
     packages = ("meanparity", "numpy", "scikit-learn", "skrub")
-    facts["versions"] = ", ".join(f"{name} {version(name)}" for name in packages)
-    facts["versions"] += f", Python {platform.python_version()}"
+    versions = [f"{name} {version(name)}" for name in packages]
+    facts["versions"] = ", ".join([*versions, f"Python {platform.python_version()}"])
     facts["date"] = datetime.date.today().isoformat()
     facts["command"] = shlex.join(["meanparity", *sys.argv[1:]])
     return facts
 
 
-def _about(data: Path, fitted: TableModel) -> dict[str, Any]:
-    roles = fitted.roles
-    return {
-        "target": str(roles.target),
-        "sensitive": list(roles.sensitive),
-        "control": list(roles.control),
-        "columns": list(fitted.columns),
-        "kinds": fitted.kinds,
-        "categories": fitted.categories,
-        "model": fitted.chosen,
-        "unfairness": float(fitted.estimator.unfairness_),
-        "data": data.name,
-        "sha256": fingerprint(data),
-    }
+def _as_text(page: Report, fitted: TableModel, files: dict[str, Path | None]) -> str:
+    from meanparity.report.words import verdict
 
-
-def _text(page: Report, fitted: TableModel, output: Path | None, report: Path | None) -> str:
-    lines = [f"Model: {fitted.chosen}."]
+    lines = [f"Model: {fitted.selection}."]
     if fitted.n_dropped:
         lines.append(f"{fitted.n_dropped:,} rows without {page.target} were left out.")
-    lines.append("")
-    lines += verdict(page.summaries, page.target, page.position)
+    lines += [page.lead, "", *verdict(page.summaries, page.target, page.position)]
     for summary in page.summaries:
-        if not summary.part.constrained:
-            lines += ["", f"{summary.part.name.capitalize()}:", str(summary.after)]
-    lines += [""] if output or report else []
-    lines += [f"Model file: {output}"] if output else []
-    lines += [f"Report: {report}"] if report else []
-    return "\n".join(lines)
+        if not summary.predicted.constrained:
+            lines += ["", f"{summary.predicted.name.capitalize()}:", str(summary.after)]
+    written = [f"{name}: {path}" for name, path in files.items() if path is not None]
+    return "\n".join([*lines, "", *written] if written else lines)
 
 
-def _data(page: Report, fitted: TableModel, output: Path | None, report: Path | None) -> Any:
-    import json
+def _as_data(page: Report, fitted: TableModel, files: dict[str, Path | None]) -> Any:
+    from meanparity.report.words import mean_squared_error, verdict
 
     parts = []
     for summary in page.summaries:
@@ -186,19 +184,21 @@ def _data(page: Report, fitted: TableModel, output: Path | None, report: Path | 
             mse = {name: mean_squared_error(errors, u) for name, u in positions.items()}
         parts.append(
             {
-                "rows": summary.part.name,
-                "n": len(summary.part.fair),
-                "constrained": summary.part.constrained,
+                "rows": summary.predicted.name,
+                "n": len(summary.predicted),
+                "constrained": summary.predicted.constrained,
                 "mse": mse,
-                "before": json.loads(summary.before.to_json()),
-                "after": json.loads(summary.after.to_json()),
+                "before": json_module.loads(summary.before.to_json()),
+                "after": json_module.loads(summary.after.to_json()),
             }
         )
+    output, report = (None if path is None else str(path) for path in files.values())
     return {
-        "model": fitted.chosen,
+        "model": fitted.selection,
         "unfairness": page.position,
+        "constraint": page.constraint,
         "verdict": verdict(page.summaries, page.target, page.position),
         "parts": parts,
-        "output": None if output is None else str(output),
-        "report": None if report is None else str(report),
+        "output": output,
+        "report": report,
     }

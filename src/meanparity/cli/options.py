@@ -1,4 +1,4 @@
-"""What several commands have in common: options, notes, progress."""
+"""Options, progress and output that several commands share."""
 
 from __future__ import annotations
 
@@ -17,91 +17,111 @@ from rich.console import Console
 
 from meanparity.exceptions import ParityWarning
 
+# Python hides these by default, because they are meant for the developers of a library
+_FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+
 
 class MissingCells(StrEnum):
-    """What to do with empty sensitive cells."""
+    """What to do with empty sensitive and control cells."""
 
     error = "error"
     ignore = "ignore"
     group = "group"
 
 
+class Setting(StrEnum):
+    """Which variants of the methods to compare."""
+
+    linear = "linear"
+    kernel = "kernel"
+
+
 class ModelKind(StrEnum):
-    """Which functions."""
+    """Which kind of model to fit."""
 
     auto = "auto"
     linear = "linear"
     kernel = "kernel"
 
 
-class Setting(StrEnum):
-    """Which variants of the methods."""
-
-    linear = "linear"
-    kernel = "kernel"
-
-
 Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather file.", metavar="DATA")]
-Target = Annotated[str, typer.Option(help="The column with the outcome, numbers.")]
+Target = Annotated[str, typer.Option(help="Numeric outcome column.")]
 Sensitive = Annotated[
-    list[str], typer.Option(help="Sensitive columns, separated by commas; or give it again.")
+    list[str], typer.Option(help="Sensitive columns, separated by commas. Can be repeated.")
 ]
 Control = Annotated[
-    list[str] | None, typer.Option(help="Compare groups inside the values of these columns.")
+    list[str] | None,
+    typer.Option(help="Control columns: compare groups within each combination of their values."),
 ]
-Weight = Annotated[str | None, typer.Option(help="The column with the weights of rows.")]
-Ignore = Annotated[list[str] | None, typer.Option(help="Columns to leave out, such as ids.")]
+Weight = Annotated[str | None, typer.Option(help="Column of row weights.")]
+Ignore = Annotated[
+    list[str] | None, typer.Option(help="Columns to leave out, such as identifiers.")
+]
 Exclude = Annotated[
-    bool, typer.Option("--exclude-sensitive", help="Sensitive columns are no features.")
+    bool,
+    typer.Option("--exclude-sensitive", help="Do not use the sensitive columns as features."),
 ]
 Missing = Annotated[
-    MissingCells, typer.Option(help="Empty sensitive cells: rows in no group, or a group.")
+    MissingCells,
+    typer.Option(
+        help="What to do with empty sensitive and control cells: raise an error, leave these rows "
+        "out of the comparison, or treat empty cells as a group."
+    ),
 ]
-Model = Annotated[ModelKind, typer.Option(help="auto: what predicts better.")]
-TestSize = Annotated[float, typer.Option(help="Share of the rows that is held out.")]
-Seed = Annotated[int, typer.Option(help="Where chance comes from.")]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
+Model = Annotated[
+    ModelKind,
+    typer.Option(help="Kind of model. 'auto' selects the smaller error on left-out rows."),
+]
+TestSize = Annotated[float, typer.Option(help="Share of the rows to hold out.")]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
-def names(given: list[str] | None) -> tuple[str, ...]:
-    """Names that were separated by commas.
+def split_names(given: list[str] | None) -> tuple[str, ...]:
+    """Split names that are separated by commas.
 
     Examples
     --------
-    >>> names(["sex,race", "age"]), names(None)
+    >>> split_names(["sex,race", "age"]), split_names(None)
     (('sex', 'race', 'age'), ())
     """
-    found = [name.strip() for part in given or [] for name in part.split(",")]
-    return tuple(name for name in found if name)
+    names = [name.strip() for part in given or [] for name in part.split(",")]
+    return tuple(name for name in names if name)
 
 
 @contextmanager
 def working() -> Iterator[Callable[[str], None]]:
-    """Shows what is being done, on a terminal; warnings become notes on stderr."""
-    console = Console(stderr=True)
-    notes: list[str] = []
+    """Show progress on a terminal, and print each warning once on stderr.
 
-    def note(message: Any, category: Any, *_: Any, **__: Any) -> None:
-        if issubclass(category, ParityWarning):
-            notes.append(" ".join(str(message).split()))
+    Yields a function that changes the progress message.
+    """
+    lines: dict[str, None] = {}
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        warnings.showwarning = note
-        with console.status("reading") as status:
-            yield lambda words: status.update(words)
-    for words in dict.fromkeys(notes):
-        print(f"meanparity: note: {words}", file=sys.stderr)
+    def collect(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+        kind = "note" if issubclass(category, ParityWarning) else f"warning ({category.__name__})"
+        lines[f"meanparity: {kind}: {' '.join(str(message).split())}"] = None
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            for category in _FOR_DEVELOPERS:
+                warnings.simplefilter("ignore", category)
+            warnings.showwarning = collect
+            with Console(stderr=True).status("reading") as status:
+                yield lambda message: status.update(message)
+    finally:
+        for line in lines:
+            print(line, file=sys.stderr)
 
 
 def show(text: str, data: Any, as_json: bool) -> None:
-    """Text for people, or the same as JSON."""
+    """Print a result as text or as JSON."""
     typer.echo(json.dumps(data, indent=1, default=str, allow_nan=False) if as_json else text)
 
 
-def check_can_write(*paths: Path | None, kept: Iterable[Path | None] = ()) -> None:
-    """Refuse places where nothing can be written, or should not, before the work is done."""
-    taken = [path.resolve() for path in kept if path is not None]
+def check_can_write(*paths: Path | None, inputs: Iterable[Path | None] = ()) -> None:
+    """Raise an error, before any work is done, if an output file cannot or must not be written."""
+    taken = [path.resolve() for path in inputs if path is not None]
     for path in paths:
         if path is None:
             continue
@@ -109,9 +129,17 @@ def check_can_write(*paths: Path | None, kept: Iterable[Path | None] = ()) -> No
             raise ValueError(f"{str(path)!r} is a folder. Name a file.")
         folder = path.parent
         if not folder.exists():
-            raise ValueError(f"There is no folder {str(folder)!r} to write {path.name} to.")
+            raise ValueError(
+                f"The folder {str(folder)!r} for {path.name} does not exist. Create it, or name "
+                "another folder."
+            )
         if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-            raise PermissionError(f"{str(path)!r} cannot be written: permission denied.")
+            raise PermissionError(
+                f"{str(path)!r} cannot be written: permission denied. Name another file."
+            )
         if path.resolve() in taken:
-            raise ValueError(f"{str(path)!r} would be overwritten by another file. Name another.")
+            raise ValueError(
+                f"{str(path)!r} is also the name of another input or output file. Name another "
+                "file."
+            )
         taken.append(path.resolve())

@@ -7,23 +7,29 @@ from typing import Annotated
 
 import typer
 
-from meanparity.cli.options import Json, check_can_write, show, working
-from meanparity.persistence import read
-from meanparity.tabular import check_output, score_file
+from meanparity.cli.options import Data, Json, check_can_write, show, working
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A file that meanparity fit wrote.")],
-    data: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather file.")],
+    model: Annotated[Path, typer.Argument(help="Model file written by meanparity fit.")],
+    data: Data,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Where: the rows with one more column.")
+        Path,
+        typer.Option("-o", "--output", help="File for the rows with one more column."),
     ],
     unfairness: Annotated[
-        float | None, typer.Option(help="Turn the dial: 0 is parity, 1 is unconstrained.")
+        float | None,
+        typer.Option(
+            help="Share of the unconstrained gaps to allow, from 0 to 1. By default that of the "
+            "model."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Predict the rows of a file with a saved model; the dial can still be turned.
+    """Score the rows of a file with a saved model.
+
+    The unfairness can still be changed, because the model file contains the constrained and the
+    unconstrained model.
 
     Examples
     --------
@@ -31,13 +37,18 @@ def predict(
 
     - `meanparity predict model.skops new.csv -o scored.csv --unfairness 0.2`
     """
-    check_can_write(output, kept=(model, data))
-    check_output(output)
-    with working() as tell:
+    from meanparity.persistence import read
+    from meanparity.tables import score_file
+    from meanparity.tables.reading import file_format
+
+    check_can_write(output, inputs=(model, data))
+    file_format(output)
+    with working() as progress:
         saved = read(model)
-        tell("predicting")
+        progress("predicting")
         rows = score_file(saved, data, output, unfairness=unfairness)
     column = f"predicted {saved.about['target']}"
-    dial = saved.about["unfairness"] if unfairness is None else unfairness
-    data_out = {"output": str(output), "rows": rows, "column": column, "unfairness": dial}
-    show(f"{rows:,} rows with {column!r}, dial at {dial:.3g}: {output}", data_out, json)
+    used = saved.about["unfairness"] if unfairness is None else unfairness
+    result = {"output": str(output), "rows": rows, "column": column, "unfairness": used}
+    text = f"{rows:,} rows with the new column {column!r} (unfairness {used:.3g}): {output}"
+    show(text, result, json)

@@ -1,98 +1,124 @@
-"""Constraints: what a notion of parity has to say about rows."""
+"""What a constraint is: linear conditions on the predictions for stated rows."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-import numpy as np
-from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from meanparity._typing import FloatArray
 from meanparity.constraints.contrasts import mean_contrasts
 from meanparity.constraints.functionals import Functionals
-from meanparity.rows import Rows
+from meanparity.data.rows import Rows
 
 
-class Constraint(ABC):
-    """A notion of parity: applied to rows it gives functionals.
+class Constraint(BaseEstimator, ABC):  # type: ignore[misc]
+    """A notion of parity: applied to rows, it gives linear functionals of the predictions.
 
-    A notion of your own is a subclass with this one method; `Functionals.from_weights` makes
-    functionals of any weights (docs/add-a-constraint.md).
+    A constraint of your own is a subclass with the one method `functionals`;
+    `Functionals.from_weights` makes functionals from the weight of each row in each condition.
+    Its constructor parameters follow scikit-learn's conventions (a dataclass does), so that the
+    constraint can be cloned and searched. The attributes below say what it supports.
+
+    Attributes
+    ----------
+    training_only : str
+        Why it cannot hold on a pool; empty if it can.
+    needs_rows : str
+        Why its functionals cannot be computed from sums over cells, that is, over rows of equal
+        sensitive and control values; empty if they can. Sums are what files, Dask, `partial_fit`
+        and leave-one-out are computed from.
+    compares_errors : bool
+        Whether the groups are compared by their errors rather than by their predictions.
+    uses_control : bool
+        Whether it takes control features into account; otherwise they are refused.
+    compares_means : bool
+        Whether its functionals are the contrasts of group means themselves.
+    reports_groups : bool
+        Whether the reported gaps are those of group means rather than of its functionals.
+    reads_values : bool
+        Whether it uses sensitive numbers as they are, so that it does not matter which columns
+        are continuous.
+    intersectional, continuous, missing, scale, parity_on, weight_scope, min_group_size
+        Defaults of the parameters that `MeanParity` describes, for constraints without them.
     """
 
-    training_only: ClassVar[str] = ""  # why it cannot hold on a pool, if it cannot
-    uses: ClassVar[tuple[str, ...]] = ()  # of "control_features" and "intersectional"; else refused
-    reads_values: ClassVar[bool] = False  # whether it takes numbers as they are, many or few
+    training_only: ClassVar[str] = ""
+    needs_rows: ClassVar[str] = (
+        "its functionals may depend on individual rows. If they depend on sensitive and control "
+        "values and weights alone, say so in its class: needs_rows = ''"
+    )
+    compares_errors: ClassVar[bool] = False
+    uses_control: ClassVar[bool] = False
+    compares_means: ClassVar[bool] = False
+    reports_groups: ClassVar[bool] = False
+    reads_values: ClassVar[bool] = False
+
+    intersectional: Any = True
+    continuous: Any = "auto"
+    missing: Any = "error"
+    scale: Any = "score"
+    parity_on: Any = "both"
+    weight_scope: Any = "both"
+    min_group_size: Any = 10
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # a subclass with conditions of its own must not inherit what its parent says of its own
+        if "functionals" in vars(cls):
+            for name in {"describe", "needs_rows"} - set(vars(cls)):
+                setattr(cls, name, vars(Constraint)[name])
 
     @abstractmethod
     def functionals(self, rows: Rows) -> Functionals:
         """The linear functionals that have to meet their targets on these rows."""
 
+    def describe(self, rows: Rows) -> str:
+        """Say in one sentence what is equal on these rows; reports and messages quote it.
+
+        Override it together with `functionals`. A subclass that does not gets a sentence that only
+        names the class.
+        """
+        return f"The predictions satisfy the linear conditions of {type(self).__name__}."
+
+    def settle(self, rows: Rows) -> Constraint:
+        """The constraint with all that it takes from the training rows, such as quantiles."""
+        return self
+
     def implies_mean_parity(self, rows: Rows) -> bool:
         """Whether meeting this constraint gives every group of these rows the same mean."""
         return self.functionals(rows).implies_mean_parity
 
-    def settled(self, rows: Rows) -> Self:
-        """The notion with all that it takes from the training rows, such as quantiles."""
-        return self
-
-    def measured(self, rows: Rows, functionals: Functionals) -> Functionals:
-        """What gaps in the units of y are about: by default what the functionals are about."""
-        return functionals
-
     def contrasts(self, rows: Rows) -> Functionals:
-        """What gaps on any rows are about: differences of group means; maybe none at all."""
+        """The gaps on any rows: by default differences of group means; possibly none at all."""
         return mean_contrasts(rows)
 
     def compared(self, values: FloatArray, y: FloatArray) -> FloatArray:
-        """What groups are compared by, (n, m), of predictions and targets: the predictions."""
-        return values
+        """The values by which groups are compared, (n, m): predictions, or their errors."""
+        return values - y if self.compares_errors else values
 
 
-@dataclass(frozen=True, eq=False)
-class LinearParity(Constraint):
-    """Any linear conditions on the predictions for the training rows: ``Σ_i W_ij g(x_i) = t_j``.
-
-    Parameters
-    ----------
-    weights : array-like or sparse matrix of shape (n, p) or (n,)
-        W, in the order of the training rows. Every column sums to zero.
-    targets : array-like of shape (p,) or (p, m), optional
-        t, 0 by default.
-    labels : p texts, optional
-        What each condition is about.
-
-    Notes
-    -----
-    The weights belong to rows, so this does not survive cross-validation, and says nothing about a
-    pool. A subclass of `Constraint` computes its weights from the rows that it is given.
+def join_words(words: Sequence[str]) -> str:
+    """Words as a list in a sentence.
 
     Examples
     --------
-    >>> from meanparity import ParityRidge
-    >>> X, y = [[1.0], [2.0], [4.0]], [1.0, 2.0, 4.0]
-    >>> constraint = LinearParity([[-1.0], [0.0], [1.0]], targets=[1.5])
-    >>> model = ParityRidge(constraint=constraint).fit(X, y, sensitive_features=["a", "b", "b"])
-    >>> float((model.predict(X)[2] - model.predict(X)[0]).round(12))
-    1.5
+    >>> join_words(["sex"]), join_words(["sex", "race", "age"])
+    ('sex', 'sex, race and age')
     """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
-    training_only: ClassVar[str] = "its weights belong to the training rows"
 
-    weights: Any
-    targets: Any = None
-    labels: Sequence[str] | None = None
-
-    def functionals(self, rows: Rows) -> Functionals:
-        """The given conditions, refused on another number of rows."""
-        weights = self.weights.toarray() if sparse.issparse(self.weights) else self.weights
-        if np.shape(weights)[:1] != (rows.n_rows,):
-            raise ValueError(
-                f"LinearParity has weights of shape {np.shape(weights)}, but there are "
-                f"{rows.n_rows} rows. Pass one row of weights for each training row; for "
-                "cross-validation write a subclass of Constraint instead."
-            )
-        return Functionals.from_weights(weights, self.targets, self.labels)
+def as_sentence(rows: Rows, statement: str) -> str:
+    """A statement as a sentence that names the strata and says what happens to missing values."""
+    control = rows.schema.control
+    if control:
+        statement = f"within each stratum of {join_words(control)}, {statement}"
+    if (rows.cells < 0).any():
+        statement += {
+            "group": " (missing values form a group of their own)",
+            "ignore": " (rows with a missing value are left out of the comparisons that need it)",
+        }.get(rows.schema.missing, "")
+    return f"{statement[0].upper()}{statement[1:]}."

@@ -17,8 +17,8 @@ from scipy import sparse
 from meanparity._typing import FloatArray, IntArray
 from meanparity.constraints.functionals import Functionals
 from meanparity.constraints.numbers import NumberFunctions
-from meanparity.linalg import require_memory
-from meanparity.rows import Grouping, Rows
+from meanparity.data.rows import Grouping, Rows
+from meanparity.linalg.memory import SMALL, require_memory
 
 _RANK = 1e-10  # singular values below this share of the largest are dependent conditions
 
@@ -70,18 +70,19 @@ def mean_contrasts(rows: Rows, functions: NumberFunctions | None = None) -> Func
     `gaps` of values are, for each group, its mean less the mean of all groups (of its stratum),
     and, for each function of a sensitive number, scaled to variance one, the covariance with it.
     """
-    functions = NumberFunctions() if functions is None else functions
-    blocks, unconstrained = [], []
+    blocks, unconstrained, single = [], [], False
     for stratum, cells in rows.strata:
         mass = rows.mass[cells]
-        groupings = [grouping.of(cells) for grouping in rows.groupings]
+        groupings = [grouping.take(cells) for grouping in rows.groupings]
         for grouping in groupings:
             if len(np.unique(grouping.codes[grouping.codes >= 0])) < 2:
                 what = f"{', '.join(grouping.columns)} in " if len(groupings) > 1 else ""
                 unconstrained.append((what + stratum, int(rows.counts[cells].sum())))
-        if len(groupings) == 1 and not rows.reading.continuous:
+        single = len(groupings) == 1 and not rows.schema.continuous
+        if single:
             table, units, labels = _reflection(mass, groupings[0])
         else:
+            functions = NumberFunctions() if functions is None else functions
             pieces = list(_pieces(rows, cells, mass, groupings, functions))
             labels = tuple(label for piece in pieces for label in piece.labels)
             none = np.zeros((len(cells), 0))
@@ -91,20 +92,29 @@ def mean_contrasts(rows: Rows, functions: NumberFunctions | None = None) -> Func
         where = f" in {stratum}" if stratum else ""
         if table.shape[1]:
             blocks.append(Block(cells, table, units, tuple(label + where for label in labels)))
-    return assemble(rows, blocks, tuple(unconstrained) if rows.reading.control else ())
+    skipped = tuple(unconstrained) if rows.schema.control else ()
+    implied = True if single and not rows.schema.control else None
+    return assemble(rows, blocks, skipped, implied)
 
 
 def assemble(
-    rows: Rows, blocks: list[Block], unconstrained: tuple[tuple[str, int], ...] = ()
+    rows: Rows,
+    blocks: list[Block],
+    unconstrained: tuple[tuple[str, int], ...] = (),
+    implied: bool | None = None,
 ) -> Functionals:
-    """Functionals from the blocks of all strata."""
+    """Functionals from the blocks of all strata.
+
+    `implied` says whether they span all contrasts of group means; None if that is to be found out.
+    """
     q = sum(block.table.shape[1] for block in blocks)
     k = len(rows.cells)
     labels = tuple(label for block in blocks for label in block.labels)
     if len(blocks) == 1:  # one stratum: everything is dense
-        require_memory(
-            8 * k * q, what=f"A constraint of {q:,} conditions", advice="Use fewer groups."
-        )
+        if 8 * k * q > SMALL:
+            require_memory(
+                8 * k * q, what=f"A constraint of {q:,} conditions", advice="Use fewer groups."
+            )
         table = np.zeros((k, q))
         table[blocks[0].cells] = blocks[0].table
         units = blocks[0].units
@@ -119,15 +129,15 @@ def assemble(
             sparse.block_diag([*(block.units for block in blocks), np.zeros((0, 0))], format="csr")
         )
     zero = np.zeros((q, 1))
-    implied = implies_mean_parity(rows, table)
+    implied = implies_mean_parity(rows, table) if implied is None else implied
     return Functionals(rows.codes, table, zero, units, labels, implied, rows.weights, unconstrained)
 
 
 def implies_mean_parity(rows: Rows, table: FloatArray) -> bool:
     """Whether the functionals of a table span all contrasts of the means of sensitive values."""
-    known = rows.is_known(rows.reading.sensitive) | (rows.reading.missing == "group")
-    columns = tuple(rows.reading.sensitive)
-    grouping = rows.combined(columns)
+    known = rows.is_known(rows.schema.sensitive) | (rows.schema.missing == "group")
+    columns = tuple(rows.schema.sensitive)
+    grouping = rows.combinations(columns)
     codes = np.where(known & (rows.mass > 0), grouping.codes, -1)
     if table.shape[1] < len(np.unique(codes[codes >= 0])) - 1:
         return False
@@ -161,11 +171,11 @@ def _reflection(
     present, level = np.unique(codes[codes >= 0], return_inverse=True)
     if len(present) < 2:
         return np.zeros((len(codes), 0)), np.zeros((0, 0)), ()
-    require_memory(
-        8 * (len(codes) + 3 * len(present)) * len(present),
-        what=f"A constraint on {len(present):,} groups",
-        advice="Use fewer groups.",
-    )
+    needed = 8 * (len(codes) + 3 * len(present)) * len(present)
+    if needed > SMALL:
+        require_memory(
+            needed, what=f"A constraint on {len(present):,} groups", advice="Use fewer groups."
+        )
     share = np.bincount(level, weights=mass[codes >= 0], minlength=len(present))
     # an orthonormal basis of the complement of √(share of each group)
     mirror = np.sqrt(share / share.sum())
@@ -190,12 +200,12 @@ def _pieces(
     for number, of_cells in rows.numbers.items():
         values = of_cells[cells]
         domains = [("", np.ones(len(cells), bool))]
-        if rows.reading.intersectional and groupings:
+        if rows.schema.intersectional and groupings:
             names, codes = groupings[0].names, groupings[0].codes
             domains = [(f" in {names[i]}", codes == i) for i in np.unique(codes[codes >= 0])]
         for where, inside in domains:
             known = inside & ~np.isnan(values)
-            if rows.reading.missing == "group":
+            if rows.schema.missing == "group":
                 labels = (f"{number} known{where}", f"{number} missing{where}")
                 yield from _groups(mass, np.where(inside, 1 - known, -1), labels)
             yield from _covariances(mass, values, known, number, where, functions)
@@ -224,7 +234,7 @@ def _covariances(
     """Covariances with functions of a number, of variance one, on the cells where it is known."""
     if len(np.unique(values[known])) < 2:
         return
-    found, labels = functions.of(name, values[known])
+    found, labels = functions.evaluate(name, values[known])
     share = mass[known] / mass[known].sum()
     found = found - share @ found
     deviation = np.sqrt(share @ found**2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from numbers import Real
 from typing import Any, ClassVar
@@ -11,17 +11,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meanparity._typing import FloatArray, IntArray
-from meanparity.constraints.base import Constraint
-from meanparity.constraints.contrasts import Block, assemble, mean_contrasts, orthonormal
+from meanparity.constraints.base import Constraint, as_sentence, join_words
+from meanparity.constraints.contrasts import Block, assemble, orthonormal
 from meanparity.constraints.functionals import Functionals
 from meanparity.constraints.numbers import orthogonal_powers
-from meanparity.groups import Groups, label_name
-from meanparity.kernels import Kernel
-from meanparity.linalg import pivoted_cholesky
-from meanparity.rows import Rows
+from meanparity.data.groups import Groups, label_name
+from meanparity.data.rows import Rows
+from meanparity.kernels.spec import Kernel
+from meanparity.linalg.features import pivoted_cholesky
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class CovarianceParity(Constraint):
     """The predictions are uncorrelated with the sensitive features in a kernel's feature space.
 
@@ -37,32 +37,42 @@ class CovarianceParity(Constraint):
         rows of sensitive values that returns a number.
     gamma, degree, coef0 : float, int, float
         The kernel's parameters, as in scikit-learn's ``pairwise_kernels``.
+    continuous, missing, scale, parity_on, weight_scope, min_group_size
+        See `MeanParity`.
 
     Notes
     -----
     Numbers and booleans are used as they are; text and categories become one indicator for each
-    value, so that no order is made up. With the linear kernel and several columns of text, the
+    value, so that no order is invented. With the linear kernel and several columns of text, the
     groups of each column have equal means, but not the combinations of columns. The kernel looks at
     all sensitive columns together, so with ``missing="ignore"`` a row counts if all are known.
     Smooth kernels of a number, such as "rbf", have ever fainter features: those below rounding are
-    left out, and where that line is drawn can show in the predictions. Powers are clearer.
+    left out, and the cut can show in the predictions. Powers are clearer.
 
     Examples
     --------
-    >>> rows = Rows.of([1, 2, 3, 3])
+    >>> rows = Rows.from_columns([1, 2, 3, 3])
     >>> CovarianceParity("linear").implies_mean_parity(rows)
     False
     >>> CovarianceParity("polynomial", degree=2).implies_mean_parity(rows)
     True
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("control_features",)
+    needs_rows: ClassVar[str] = ""
+    uses_control: ClassVar[bool] = True
     reads_values: ClassVar[bool] = True
+    reports_groups: ClassVar[bool] = True
 
     kernel: str | Callable[..., Any] = "linear"
-    gamma: float | None = None
-    degree: int = 3
-    coef0: float = 1.0
+    gamma: float | None = field(default=None, kw_only=True)
+    degree: int = field(default=3, kw_only=True)
+    coef0: float = field(default=1.0, kw_only=True)
+    continuous: Any = field(default="auto", kw_only=True)
+    missing: str = field(default="error", kw_only=True)
+    scale: str = field(default="score", kw_only=True)
+    parity_on: str = field(default="both", kw_only=True)
+    weight_scope: str = field(default="both", kw_only=True)
+    min_group_size: int = field(default=10, kw_only=True)
 
     def functionals(self, rows: Rows) -> Functionals:
         """An orthonormal basis of the centred sensitive features; `gaps` are covariances with it.
@@ -70,10 +80,10 @@ class CovarianceParity(Constraint):
         Each basis function is scaled to variance one, so that a gap has the units of the
         predictions. Where the features tell all groups apart, gaps are those of `MeanParity`.
         """
-        sensitive = len(rows.reading.sensitive)
+        sensitive = len(rows.schema.sensitive)
         known = rows.mass > 0
-        if rows.reading.missing == "ignore":
-            known = known & rows.is_known(rows.reading.sensitive)
+        if rows.schema.missing == "ignore":
+            known = known & rows.is_known(rows.schema.sensitive)
         strata, unconstrained = [], []
         for stratum, cells in rows.strata:
             cells = cells[known[cells]]
@@ -93,11 +103,46 @@ class CovarianceParity(Constraint):
                 f"The sensitive kernel {self.kernel!r} gives all {len(rows.cells)} groups the same "
                 "features, so it cannot constrain anything. Choose another kernel."
             )
-        return assemble(rows, blocks, tuple(unconstrained) if rows.reading.control else ())
+        return assemble(rows, blocks, tuple(unconstrained) if rows.schema.control else ())
 
-    def measured(self, rows: Rows, functionals: Functionals) -> Functionals:
-        """Differences of group means where there are groups, whether they are closed or not."""
-        return functionals if rows.groups is None else mean_contrasts(rows)
+    def describe(self, rows: Rows) -> str:
+        """Say what the predictions are uncorrelated with, and whether group means are equal.
+
+        Examples
+        --------
+        >>> print(CovarianceParity("linear").describe(Rows.from_columns({"grade": [1, 2, 3, 3]})))
+        Predictions have zero covariance with the numbers in grade; this does not make the mean
+        prediction the same in every group.
+        """
+        schema = rows.schema
+        columns = join_words(schema.sensitive)
+        if self.kernel == "linear":
+            parts = []
+            for name, levels in zip(schema.sensitive, rows.levels, strict=False):
+                kind = (
+                    "the numbers in" if _are_numbers(levels) else "the indicators of the values of"
+                )
+                parts.append(f"{kind} {name}")
+            features = join_words(parts)
+        else:
+            kernel = getattr(self.kernel, "__name__", self.kernel)
+            features = f"every feature of the {kernel} kernel on {columns}"
+        weighted = "" if rows.weights is None else "weighted "
+        statement = f"predictions have zero {weighted}covariance with {features}"
+        # with strata or numbers, whether means are equal is not a question of these groups alone
+        if not schema.control and not schema.continuous:
+            try:
+                implied = self.implies_mean_parity(rows)
+            except ValueError:  # one group only
+                implied = False
+            groups = f"group of {columns}" if len(schema.sensitive) == 1 else "group"
+            if implied:
+                statement += (
+                    f", which makes the {weighted}mean prediction the same in every {groups}"
+                )
+            else:
+                statement += "; this does not make the mean prediction the same in every group"
+        return as_sentence(rows, statement)
 
     def features(self, groups: Groups) -> FloatArray:
         """Features F of the groups with ``F Fᵀ`` their sensitive kernel matrix: (k, p)."""
@@ -137,8 +182,11 @@ def _block(rows: Rows, stratum: str, cells: IntArray, features: FloatArray) -> B
     table = orthonormal(mass, inside - share @ inside, largest)
     q = table.shape[1]
     if q == len(cells) - 1:  # all cells are told apart: their means less the overall mean
-        columns = rows.reading.sensitive
-        units, labels = table, tuple(label_name(columns, rows.label(cell)) for cell in cells)
+        columns = rows.schema.sensitive
+        units, labels = (
+            table,
+            tuple(label_name(columns, rows.sensitive_values(cell)) for cell in cells),
+        )
     else:
         units = np.eye(q) / np.sqrt(mass.sum())
         labels = tuple(f"sensitive feature {j}" for j in range(q))
@@ -147,7 +195,7 @@ def _block(rows: Rows, stratum: str, cells: IntArray, features: FloatArray) -> B
 
 
 def _refuse_one_group(rows: Rows) -> None:
-    control = ", ".join(rows.reading.control)
+    control = ", ".join(rows.schema.control)
     where = f"every stratum of {control}" if control else f"all {rows.n_rows} rows"
     advice = "Use coarser strata" if control else "Pass a column with at least two values"
     raise ValueError(
@@ -171,7 +219,7 @@ def numeric_labels(groups: Groups) -> FloatArray:
 def cell_numbers(rows: Rows) -> FloatArray:
     """The sensitive values of each cell as numbers: (k, e)."""
     columns = []
-    for position in range(len(rows.reading.sensitive)):
+    for position in range(len(rows.schema.sensitive)):
         levels = (*rows.levels[position], None)
         columns.append(_encode([levels[code] for code in rows.cells[:, position].tolist()]))
     return np.hstack(columns)
@@ -182,11 +230,16 @@ def _encode(values: Sequence[Hashable]) -> FloatArray:
 
     Missing numbers get an indicator of their own and the mean of the others.
     """
-    there = [value for value in values if value is not None]
-    if there and all(issubclass(kind, Real | Decimal) for kind in set(map(type, there))):
+    if _are_numbers([value for value in values if value is not None]):
         numbers = np.array([np.nan if value is None else float(value) for value in values])  # type: ignore[arg-type]
         missing = np.isnan(numbers)
         filled = np.where(missing, numbers[~missing].mean(), numbers)[:, None]
         return np.column_stack([filled, missing]) if missing.any() else filled
     codes = np.unique(np.array([str(value) for value in values]), return_inverse=True)[1]
     return np.eye(codes.max() + 1)[codes]
+
+
+def _are_numbers(values: Sequence[Hashable]) -> bool:
+    """Whether there are values, and all of them are numbers or booleans."""
+    kinds = set(map(type, values))
+    return bool(kinds) and all(issubclass(kind, Real | Decimal) for kind in kinds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from meanparity._typing import FloatArray, IntArray
-from meanparity.groups import group_sums
+from meanparity.data.groups import group_sums
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,8 +135,13 @@ class Functionals:
             if array is not None:
                 (array.data if sparse.issparse(array) else array).setflags(write=False)
 
-    def __len__(self) -> int:
+    @cached_property
+    def count(self) -> int:
+        """Number of functionals, q."""
         return int(self.table.shape[1])
+
+    def __len__(self) -> int:
+        return self.count
 
     @property
     def n_rows(self) -> int:
@@ -164,8 +170,14 @@ class Functionals:
         return self._weighted(rows, table.toarray() if sparse.issparse(table) else table)
 
     def gaps(self, values: FloatArray) -> FloatArray:
-        """How far values, (n, m), are from parity, in their own units: (r, m)."""
-        gaps: FloatArray = self.units @ (self.apply(values) - self.targets)
+        """How far values, (n, m), are from parity, in their own units: (r, m).
+
+        Values of several functions side by side, (n, e·m), have the same targets.
+        """
+        targets, columns = self.targets, values.shape[1]
+        if targets.shape[1] not in (1, columns):
+            targets = np.tile(targets, columns // targets.shape[1])
+        gaps: FloatArray = self.units @ (self.apply(values) - targets)
         return gaps
 
     def touches(self, rows: NDArray[np.bool_]) -> bool:
@@ -196,4 +208,19 @@ def _check_weights(C: FloatArray, t: FloatArray, names: list[str]) -> None:
             f"The weights of {names[j]!r} sum to {C[:, j].sum():.3g} and their sizes to "
             f"{size[j]:.3g}. They have to sum to zero without being zero, so that adding a "
             "constant to all predictions changes nothing: compare with the mean of some rows."
+        )
+
+
+def check_functionals(functionals: Any, name: str, n_rows: int, n_outputs: int) -> None:
+    """Refuse functionals of a constraint, which may be a user's own, that do not fit the rows."""
+    if not isinstance(functionals, Functionals) or functionals.n_rows != n_rows:
+        raise TypeError(
+            f"{name}.functionals returned {type(functionals).__name__}. Return Functionals of all "
+            f"{n_rows} rows, as Functionals.from_weights makes them."
+        )
+    given = functionals.targets.shape[1]
+    if given not in (1, n_outputs):
+        raise ValueError(
+            f"{name} has targets for {given} outputs, but y has {n_outputs}. Pass one target for "
+            "each condition, or one for each condition and output."
         )

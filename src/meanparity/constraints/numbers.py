@@ -1,15 +1,14 @@
-"""Functions of a sensitive number, with which predictions shall not vary."""
+"""Functions of a sensitive number with which the predictions have zero covariance."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import Any
 
 import numpy as np
 
 from meanparity._typing import FloatArray
-from meanparity.rows import Rows
+from meanparity.data.columns import is_position
+from meanparity.data.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -34,15 +33,20 @@ class NumberFunctions:
         for name, value, least in (("degree", self.degree, 1), ("n_knots", self.n_knots, 2)):
             if name == "n_knots" and value is None:
                 continue
-            if not _is_whole(value) or value is None or value < least:
-                raise ValueError(f"{name}={value!r} is not a whole number of {least} or more.")
+            if not is_position(value) or value is None or value < least:
+                raise ValueError(f"{name}={value!r} is not an integer of {least} or more.")
 
-    def settled(self, rows: Rows) -> NumberFunctions:
-        """The same with knots at quantiles of these rows."""
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing has to be taken from rows any more."""
+        return self.n_knots is None or bool(self.knots)
+
+    def settle(self, rows: Rows) -> NumberFunctions:
+        """The same functions with knots at quantiles of these rows."""
         if self.n_knots is None:
             return self
         knots = []
-        for name in rows.reading.continuous:
+        for name in rows.schema.continuous:
             values = rows.column(name)
             weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
             counted = ~np.isnan(values) & (weights > 0)
@@ -50,8 +54,8 @@ class NumberFunctions:
             knots.append((name, tuple(np.unique(at).tolist())))
         return replace(self, knots=tuple(knots))
 
-    def of(self, name: str, values: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
-        """Functions of n numbers, (n, p), and what they are called."""
+    def evaluate(self, name: str, values: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
+        """The functions at n numbers, (n, p), and their names."""
         if self.n_knots is None:
             scaled = values / np.abs(values).max()
             low, high = scaled.min(), scaled.max()
@@ -95,7 +99,3 @@ def _quantiles(values: FloatArray, weights: FloatArray, count: int) -> FloatArra
     share = np.cumsum(weights[order])
     at = np.searchsorted(share / share[-1], np.linspace(0, 1, count) - 1e-12)
     return values[order][np.minimum(at, len(values) - 1)]
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Real data sets, bundled or fetched, and the generator of the paper's synthetic one."""
+"""Bundled and downloaded data sets, and the generator of the paper's synthetic data."""
 
 from meanparity.datasets._adult import load_adult
 from meanparity.datasets._communities_crime import load_communities_crime

@@ -1,22 +1,21 @@
-"""What the loaders have in common: choosing a variant, and the paper's form of a table."""
+"""What the loaders share: choosing a variant, and making a Bunch from named columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import Bunch
 
-from meanparity._typing import FloatArray
-from meanparity.datasets._bundled import import_pandas
+from meanparity.datasets._bundled import import_pandas, read_description
 
 Variant = Literal["full", "paper"]
 
 
 def is_paper(variant: str) -> bool:
-    """Whether the paper's variant is asked for.
+    """Return whether the variant of the paper is requested.
 
     Examples
     --------
@@ -24,12 +23,12 @@ def is_paper(variant: str) -> bool:
     (True, False)
     """
     if variant not in get_args(Variant):
-        raise ValueError(f"variant={variant!r} is unknown. Pass 'full' or 'paper'.")
+        raise ValueError(f"variant={variant!r} is not known. Pass 'full' or 'paper'.")
     return variant == "paper"
 
 
 def paper_rows(n: int, size: int) -> Any:
-    """Which `size` of n rows the paper's experiments use: (size,) in their order.
+    """Return which `size` of n rows the paper's experiments use, in their order: (size,).
 
     Examples
     --------
@@ -40,41 +39,61 @@ def paper_rows(n: int, size: int) -> Any:
     return keep
 
 
-def paper_bunch(
-    table: Mapping[str, FloatArray],
+def make_bunch(
+    name: str,
+    table: Mapping[str, Any],
     target: str,
-    sensitive: str,
+    sensitive: str | list[str],
     *,
+    not_features: Sequence[str] = (),
     as_frame: bool,
     return_X_y: bool,
-    description: str,
-) -> Bunch | tuple[Any, Any]:
-    """A Bunch out of columns, all numbers, or ``(data, target)`` only.
+) -> Any:
+    """Return a Bunch made from named columns, or ``(data, target)`` only.
+
+    Parameters
+    ----------
+    name : str
+        Name of the description in ``data/``.
+    table : mapping of str to column
+        All columns, in the order of the data frame.
+    target : str
+        The target column.
+    sensitive : str or list of str
+        The sensitive column, or several of them.
+    not_features : sequence of str
+        Further columns that are not features.
+    as_frame, return_X_y : bool
+        As in the loaders.
 
     Examples
     --------
-    >>> table = {"a": np.array([1.0, 2.0]), "s": np.array([0.0, 1.0]), "y": np.array([3.0, 4.0])}
-    >>> options = {"as_frame": False, "return_X_y": False, "description": ""}
-    >>> paper_bunch(table, "y", "s", **options).feature_names
+    >>> table = {"a": np.array([1.0, 2.0]), "s": np.array([0, 1]), "y": np.array([3.0, 4.0])}
+    >>> make_bunch("adult", table, "y", "s", as_frame=False, return_X_y=False).feature_names
     ['a']
     """
-    feature_names = [name for name in table if name not in (target, sensitive)]
-    data: Any = np.column_stack([table[name] for name in feature_names])
-    y: Any = table[target]
-    s: Any = table[sensitive].astype(np.int64)
+    sensitive_names = [sensitive] if isinstance(sensitive, str) else sensitive
+    others = {target, *sensitive_names, *not_features}
+    features = [column for column in table if column not in others]
     frame: Any = None
     if as_frame:
-        frame = import_pandas().DataFrame({**table, sensitive: s})
-        data, y, s = frame[feature_names], frame[target], frame[sensitive]
+        frame = import_pandas().DataFrame(table)
+        data, y, s = frame[features], frame[target], frame[sensitive]
+    else:
+        data, y = np.column_stack([table[column] for column in features]), table[target]
+        if isinstance(sensitive, str):
+            s = table[sensitive]
+        else:
+            s = np.stack([np.array(table[name], dtype=object) for name in sensitive], axis=1)
     if return_X_y:
         return data, y
     return Bunch(
         data=data,
         target=y,
         sensitive=s,
-        feature_names=feature_names,
+        feature_names=features,
         target_names=[target],
-        sensitive_names=[sensitive],
+        sensitive_names=list(sensitive_names),
         frame=frame,
-        DESCR=description,
+        DESCR=read_description(name),
     )

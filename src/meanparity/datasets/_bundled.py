@@ -1,4 +1,4 @@
-"""Reading the files in ``data/``: the tables, their descriptions, and pandas on request."""
+"""Reading the bundled tables and their descriptions in ``data/``."""
 
 import csv
 import gzip
@@ -10,12 +10,12 @@ from typing import Any
 _FOLDER = files("meanparity.datasets") / "data"
 
 
-def read_table(name: str) -> tuple[list[str], list[list[str]]]:
-    """Column names and rows of ``data/<name>.csv.gz``, all as text.
+def read_bundled(name: str) -> tuple[list[str], list[list[str]]]:
+    """Return the column names and the rows of ``data/<name>.csv.gz``, all as text.
 
     Examples
     --------
-    >>> header, rows = read_table("adult")
+    >>> header, rows = read_bundled("adult")
     >>> header[:2], rows[0][:2], len(rows)
     (['age', 'workclass'], ['39', 'State-gov'], 32561)
     """
@@ -25,7 +25,7 @@ def read_table(name: str) -> tuple[list[str], list[list[str]]]:
 
 
 def read_description(name: str) -> str:
-    """Source, licence and changes of a data set: the text of ``data/<name>.txt``.
+    """Return the description of a data set: source, licence and changes.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def read_description(name: str) -> str:
 
 
 def import_pandas() -> Any:
-    """Return the pandas module, or say how to do without it.
+    """Return the pandas module, or raise an error that names the alternative.
 
     Examples
     --------
@@ -47,6 +47,6 @@ def import_pandas() -> Any:
         return import_module("pandas")
     except ImportError as error:
         raise ImportError(
-            "as_frame=True needs pandas, which cannot be imported. "
-            "Run `pip install pandas`, or pass as_frame=False to get arrays."
+            "as_frame=True needs pandas, which is not installed. Run `pip install pandas`, or pass "
+            "as_frame=False to get arrays."
         ) from error

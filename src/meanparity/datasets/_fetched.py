@@ -1,4 +1,4 @@
-"""Files that are not bundled: from a folder of yours, the cache, or their public address."""
+"""Data files that are not bundled: from a local folder, the cache, or their public address."""
 
 from __future__ import annotations
 
@@ -24,43 +24,60 @@ SHA256: Mapping[str, str] = MappingProxyType(
 
 
 def fetch_file(name: str) -> Path:
-    """Path of one of the paper's data files, whose checksum has been verified.
+    """Return the path of one of the paper's data files, whose checksum has been verified.
 
-    Looked for in this order: the folder that the environment variable MEANPARITY_DATA names; the
-    cache of this user, which keeps what was downloaded once; the public address.
+    The file is read from the folder named by the environment variable MEANPARITY_DATA, or from the
+    user's cache, or else downloaded from its public address into the cache.
 
     Parameters
     ----------
     name : {"adult_full.csv", "communities.csv", "lawschool.csv"}
+        Name of the file.
+
+    Returns
+    -------
+    Path
 
     Raises
     ------
     DataUnavailableError
-        When the file is in none of the three places.
+        If the file is in none of these places.
     ValueError
-        When the file in the folder, or what was downloaded, is another one.
+        If the name is not known, or the file has another checksum.
+
+    Examples
+    --------
+    >>> fetch_file("adult.csv")
+    Traceback (most recent call last):
+        ...
+    ValueError: name='adult.csv' is not one of the paper's files. Pass one of adult_full.csv,
+        communities.csv, lawschool.csv.
     """
+    if name not in SHA256:
+        raise ValueError(
+            f"name={name!r} is not one of the paper's files. Pass one of {', '.join(SHA256)}."
+        )
     folder = os.environ.get(VARIABLE)
     if folder:
         if not Path(folder).expanduser().is_dir():
             raise ValueError(
-                f"{VARIABLE}={folder!r} is not a folder. Point it at the folder with {name}, or "
-                "unset it to have the file downloaded."
+                f"{VARIABLE}={folder!r} is not a folder. Set it to the folder that contains "
+                f"{name}, or unset it to download the file."
             )
         local = Path(folder).expanduser() / name
         if local.is_file():
             seen = hashlib.sha256(local.read_bytes()).hexdigest()
             if seen != SHA256[name]:
                 raise ValueError(
-                    f"{local} has sha256 {seen}, expected {SHA256[name]}: it is another file, or "
-                    f"was changed. Replace it, or unset {VARIABLE} to have it downloaded."
+                    f"{local} has sha256 {seen}, but {SHA256[name]} is expected: it is another "
+                    f"file, or was changed. Replace it, or unset {VARIABLE} to download it."
                 )
             return local
     return _download(name)
 
 
 def read_csv(name: str) -> tuple[list[str], list[list[str]]]:
-    """Column names and rows of one of the paper's files, all as text."""
+    """Return the column names and the rows of one of the paper's files, all as text."""
     with fetch_file(name).open(encoding="utf-8", newline="") as lines:
         header, *rows = csv.reader(lines)
     return header, rows
@@ -74,7 +91,7 @@ def _download(name: str) -> Path:
             f"{name} is not bundled, and downloading it needs pooch: run `pip install "
             f"'meanparity[datasets]'`, or put the file into a folder and set {VARIABLE} to it."
         ) from error
-    unreachable = import_module("requests").RequestException  # with which pooch downloads
+    unreachable = import_module("requests").RequestException  # pooch downloads with requests
     try:
         path = pooch.retrieve(
             ADDRESS + name,

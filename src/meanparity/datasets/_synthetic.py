@@ -1,4 +1,4 @@
-"""The paper's synthetic data: a linear model in which some columns are two-valued."""
+"""The paper's synthetic data: a linear model with binary sensitive columns."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,36 +18,36 @@ def make_synthetic(
     """Draw the paper's synthetic regression problem.
 
     ``y = X w + noise · ε``, or ``y = sin(X w) + noise · ε`` if `nonlinear`, where w, X and ε are
-    standard normal, but for the last `n_sensitive` columns of X: these keep only their signs, as
-    ``±sensitive_scale``, and are the sensitive attributes.
+    standard normal, except for the last `n_sensitive` columns of X. Of these only the signs are
+    kept, as ``±sensitive_scale``; they are the sensitive attributes.
 
     Parameters
     ----------
     n_samples : int, default=2000
-        Rows n, at least 1.
+        Number of rows n, at least 1.
     n_features : int, default=5
-        Columns d of X, the sensitive ones included, at least 1.
+        Number of columns d of X, including the sensitive ones, at least 1.
     n_sensitive : int, default=1
-        How many of the d columns are sensitive, from 1 to d. The paper has 1.
+        Number of sensitive columns, from 1 to d. The paper uses 1.
     nonlinear : bool, default=False
-        Pass X w through the sine.
+        Whether to apply the sine to X w.
     noise : float, default=0.1
-        Standard deviation of the noise, 0 or more.
+        Standard deviation of the noise, at least 0.
     sensitive_scale : float, default=0.1
-        Size of the sensitive values, above 0. The groups' expected y lie
-        ``2 · sensitive_scale · |w_d|`` apart in the linear model; 10 is the paper's extreme case.
+        Absolute value of the sensitive columns, above 0. In the linear model the expected y of the
+        two groups differ by ``2 · sensitive_scale · |w_d|``; 10 is the paper's extreme case.
     random_state : int, RandomState or None, default=None
-        Seed. w is drawn first, then X, then ε, so 1 gives the numbers of ``np.random.seed(1)``,
-        which are the paper's.
+        Random seed. w is drawn first, then X, then ε, so 1 gives the same numbers as
+        ``np.random.seed(1)``, which are the paper's.
 
     Returns
     -------
     X : float64 array of shape (n, d)
-        The features; the sensitive columns are the last ones.
+        Features. The sensitive columns are the last ones.
     y : float64 array of shape (n,)
-        The target.
+        Target.
     s : float64 array of shape (n,), or (n, n_sensitive) if `n_sensitive` is above 1
-        A copy of the sensitive columns.
+        Copy of the sensitive columns.
 
     Examples
     --------
@@ -64,8 +64,8 @@ def make_synthetic(
     _check_count("n_sensitive", n_sensitive)
     if n_sensitive > n_features:
         raise ValueError(
-            f"n_sensitive={n_sensitive} exceeds n_features={n_features}: the sensitive columns "
-            "are among the features. Raise n_features or lower n_sensitive."
+            f"n_sensitive={n_sensitive} exceeds n_features={n_features}, but the sensitive columns "
+            "are among the features. Increase n_features or decrease n_sensitive."
         )
     _check_size("noise", noise, zero_allowed=True)
     _check_size("sensitive_scale", sensitive_scale, zero_allowed=False)
@@ -82,7 +82,7 @@ def make_synthetic(
 
 def _check_count(name: str, value: object) -> None:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name}={value!r} is not a count. Pass a whole number, at least 1.")
+        raise ValueError(f"{name}={value!r} is not a positive integer. Pass at least 1.")
 
 
 def _check_size(name: str, value: object, *, zero_allowed: bool) -> None:

@@ -3,37 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from meanparity._typing import FloatArray
-from meanparity.estimators.corrections import (
+from meanparity.data.features import FeatureLayout
+from meanparity.data.fit_input import (
+    InputOptions,
+    check_shape,
+    check_unfairness,
+    check_weights,
+    read_rows_to_predict,
+    sensitive_values,
+)
+from meanparity.data.pool import Pool
+from meanparity.estimators._base import FIT_METADATA
+from meanparity.estimators._corrections import (
     FunctionCorrection,
     GroupShifts,
     check_space,
-    read_function,
-    read_groups,
+    read_function_input,
+    read_groups_input,
 )
-from meanparity.estimators.state import PlainState
-from meanparity.estimators.training import (
-    check_flags,
-    read_features,
-    read_people,
-    sensitive_values,
-)
-from meanparity.estimators.wrapped import check_regressor, fit_clone, predictions
-from meanparity.path import check_unfairness
-from meanparity.sources import Pool, Table, check_weights
+from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions
 
 
-class ParityAdjusted(RegressorMixin, PlainState):  # type: ignore[misc]
+class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""Any regressor f, such as gradient boosting, plus the smallest correction that gives parity.
 
     A function g of X (the default) is the one with the least ``Σ_i u_i g(x_i)² + α‖g‖²`` for which
@@ -48,10 +50,9 @@ class ParityAdjusted(RegressorMixin, PlainState):  # type: ignore[misc]
         f, any scikit-learn regressor; `LinearRegression` by default. One that is fitted already
         stays so in ``sklearn.frozen.FrozenEstimator(f)``.
     correction : ParityRidge, ParityKernelRidge or "groups", optional
-        The functions g, with their penalty, and all that says what has to hold and where:
-        constraint, `parity_on`, `intersectional`, `continuous`, `missing`, `weight_scope`. By
-        default ``ParityRidge(alpha=0)``, the linear function of least mean square. "groups" shifts
-        each group of categories, inside each stratum of control features.
+        The functions g, with their penalty and the constraint. By default ``ParityRidge(alpha=0)``,
+        the linear function of least mean square. "groups" shifts each group of categories, inside
+        each stratum of control features.
     unfairness : float, default=0.0
         The dial: 0 is parity, 1 is f itself; between, every gap is this share of that of f.
     sensitive_columns : int, str or list of them, optional
@@ -97,11 +98,7 @@ class ParityAdjusted(RegressorMixin, PlainState):  # type: ignore[misc]
     True
     """
 
-    __metadata_request__fit: ClassVar = {
-        "sensitive_features": True,
-        "control_features": True,
-        "pool": True,
-    }
+    __metadata_request__fit: ClassVar = FIT_METADATA
     __metadata_request__predict: ClassVar = {"sensitive_features": True, "control_features": True}
     __metadata_request__score: ClassVar = {"sensitive_features": True, "control_features": True}
 
@@ -129,7 +126,7 @@ class ParityAdjusted(RegressorMixin, PlainState):  # type: ignore[misc]
         control_features: Any = None,
         sample_weight: Any = None,
         pool: Any = None,
-    ) -> ParityAdjusted:
+    ) -> Self:
         """Fit the regressor, and its correction.
 
         Parameters
@@ -151,7 +148,6 @@ class ParityAdjusted(RegressorMixin, PlainState):  # type: ignore[misc]
         self._unfairness = check_unfairness(self.unfairness)
         base = LinearRegression() if self.estimator is None else self.estimator
         check_regressor(base)
-        check_flags(self)
         of_groups = isinstance(self.correction, str) and self.correction == "groups"
         space = None if of_groups else check_space(self.correction)
         if y is None and not isinstance(base, FrozenEstimator):
@@ -161,34 +157,34 @@ class ParityAdjusted(RegressorMixin, PlainState):  # type: ignore[misc]
             )
         y = None if y is None else _one_output(y)
         weights = None if sample_weight is None else check_weights(sample_weight, _num_samples(X))
-        table = Table.like(X, self.sensitive_columns, bool(self.drop_sensitive))
-        features = read_features(self, table, X, reset=True, convert=False)
+        options = self._options()
+        layout = FeatureLayout.from_table(X, self.sensitive_columns, bool(self.drop_sensitive))
+        features = self._select_features(layout, X, reset=True)
         check_consistent_length(X, *([] if y is None else [y]))
         given = {
             "sensitive_features": sensitive_values(
-                self, table, X, sensitive_features, _num_samples(X)
+                options, layout, X, sensitive_features, _num_samples(X)
             ),
             "control_features": control_features,
             "sample_weight": weights,
         }
         self._correction: FunctionCorrection | GroupShifts
         if space is not None:
-            people = None if pool is None else self._pool(table, Pool.of(pool))
-            problem = read_function(space, features, y, pool=people, **given)
+            people = None if pool is None else self._pool(layout, Pool.from_argument(pool))
+            constraint, data = read_function_input(space, features, y, pool=people, **given)
             f = self._fit_base(base, features, y, weights)
             if y is None:
-                rows = replace(problem.rows, y=f)
-                problem = replace(problem, task=replace(problem.task, Y=f), rows=rows)
+                data = replace(data, Y=f, rows=replace(data.rows, y=f), spread=f.std(axis=0))
             f_pool = np.zeros((0, 1))
-            if problem.pool is not None and people is not None:
+            if data.pool is not None and people is not None:
                 f_pool = predictions(self.estimator_, people.X)[:, None]
-            self._correction = FunctionCorrection.fit(space, problem, f, f_pool)
+            self._correction = FunctionCorrection.fit(space, constraint, data, f, f_pool)
         elif pool is None:
-            training = read_groups(features, y, **given)
+            data = read_groups_input(features, y, **given)
             f = self._fit_base(base, features, y, weights)
             if y is None:
-                training = replace(training, Y=f, rows=replace(training.rows, y=f))
-            self._correction = GroupShifts.fit(training, f)
+                data = replace(data, Y=f, rows=replace(data.rows, y=f), spread=f.std(axis=0))
+            self._correction = GroupShifts.fit(data, f)
         else:
             raise ValueError(
                 "A shift of each group cannot give parity on the rows of fit and on a pool at "
@@ -200,21 +196,31 @@ class ParityAdjusted(RegressorMixin, PlainState):  # type: ignore[misc]
         self.gaps_, self.pool_gaps_ = effect.gaps(u)
         self.parity_residual_ = (1 - u) * effect.residual
         self.shift_ = (1 - u) * effect.size
-        self._table = table
+        self._layout = layout
         return self
+
+    def _options(self) -> InputOptions:
+        return InputOptions(type(self).__name__, self.sensitive_columns, self.drop_sensitive)
+
+    def _select_features(self, layout: FeatureLayout, X: Any, *, reset: bool) -> Any:
+        """The features that the regressor reads, as they are."""
+        check_shape(X, type(self).__name__, 2 if reset else 1)
+        if not layout.drop_sensitive or reset:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        return layout.select(X)
 
     def _fit_base(self, base: Any, X: Any, y: Any, weights: FloatArray | None) -> FloatArray:
         """Fit the regressor, and predict the same rows: (n, 1)."""
         self.estimator_ = fit_clone(base, X, y, weights)
         return predictions(self.estimator_, X)[:, None]
 
-    def _pool(self, table: Table, pool: Pool) -> Pool:
+    def _pool(self, layout: FeatureLayout, pool: Pool) -> Pool:
         """The pool with the features and the groups that fit reads."""
         try:
             groups = sensitive_values(
-                self, table, pool.X, pool.sensitive_features, _num_samples(pool.X)
+                self._options(), layout, pool.X, pool.sensitive_features, _num_samples(pool.X)
             )
-            return replace(pool, X=table.select(pool.X), sensitive_features=groups)
+            return replace(pool, X=layout.select(pool.X), sensitive_features=groups)
         except ValueError as error:
             raise ValueError(f"In the pool: {error}") from error
 
@@ -231,19 +237,18 @@ class ParityAdjusted(RegressorMixin, PlainState):  # type: ignore[misc]
             Their groups and strata: needed with ``correction="groups"``, and only then.
         """
         check_is_fitted(self, "estimator_")
-        features = read_features(self, self._table, X, reset=False, convert=False)
+        features = self._select_features(self._layout, X, reset=False)
         values = predictions(self.estimator_, features)
         if isinstance(self._correction, GroupShifts):
-            rows = read_people(
-                self,
-                self._table,
-                self._correction.reading,
+            rows = read_rows_to_predict(
+                self._options(),
+                self._layout,
+                self._correction.schema,
                 X,
                 sensitive_features,
-                len(values),
                 control_features,
             )
-            shift = self._correction.of(rows)
+            shift = self._correction.evaluate(rows)
         elif sensitive_features is None and control_features is None:
             shift = self._correction.evaluate(features)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -13,9 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint
-from meanparity.estimators.kernel_loss import LossModel, require_target
-from meanparity.kernels import AbstractKernel
+from meanparity.estimators._loss import LossEstimator, require_target
+from meanparity.kernels.spec import AbstractKernel
 from meanparity.losses import Loss, resolve_loss
+from meanparity.solvers.problem import Solver
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -25,7 +26,7 @@ def _has_probabilities(estimator: Any) -> bool:
     return True
 
 
-class ParityKernelClassifier(ClassifierMixin, LossModel):  # type: ignore[misc]
+class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[misc]
     r"""Classification into two classes whose scores or probabilities meet a parity constraint.
 
     Minimises ``Σ ℓ(y, g(X)) + α‖g‖²`` over linear or kernel functions g, the scores, subject to the
@@ -43,21 +44,12 @@ class ParityKernelClassifier(ClassifierMixin, LossModel):  # type: ignore[misc]
         See `ParityKernelRidge`.
     fit_intercept : bool, default=True
         Whether to fit a constant, which is not penalised.
-    scale : {"score", "response"}, default="score"
-        What has the same mean in every group: the score, or the probability of the second class
-        (logistic loss). Equal mean probabilities are demographic parity of a decision that is drawn
-        with that probability.
-    unfairness, max_gap, optimizer, max_iter, tol, learning_rate, warm_start, verbose
+    unfairness, max_gap, solver, sensitive_columns, drop_sensitive
         See `ParityKernelRegressor`.
-    constraint, parity_on, intersectional, continuous, missing, min_group_size
-        What has to hold, where, and for whom; see `ParityKernelRidge`.
-    weight_scope, sensitive_columns, drop_sensitive
-        What weights count in, and where sensitive columns travel; see `ParityKernelRidge`.
-    solver : {"exact", "nystrom"}, default="exact"
-        With "nystrom", functions of `n_components` features instead of one coefficient a row: an
-        approximation, in which the constraint holds exactly. The features of all rows are kept.
-    n_components, landmarks, random_state
-        Which features; see `ParityKernelRidge`.
+    constraint : {"mean_parity", "covariance_parity", "residual_parity"} or Constraint
+        What has to hold, by default ``MeanParity()``, for the scores.
+        ``MeanParity(scale="response")`` equalises the mean probabilities of the second class
+        (logistic loss): demographic parity of a decision that is drawn with that probability.
 
     Attributes
     ----------
@@ -66,16 +58,18 @@ class ParityKernelClassifier(ClassifierMixin, LossModel):  # type: ignore[misc]
     coef_, dual_coef_, X_fit_, intercept_, n_iter_, converged_, history_, tradeoff_
         See `ParityKernelRegressor`.
     group_means_, gaps_, parity_residual_
-        Means and gaps on the scale of the constraint, and what is left of it.
+        Means and gaps on the scale of the constraint, and the largest deviation from it.
     n_features_in_, feature_names_in_
         Number and names of the columns seen in fit.
 
     Examples
     --------
     >>> from meanparity.datasets import make_synthetic
+    >>> from meanparity import MeanParity
     >>> from meanparity.metrics import mean_parity_gap
     >>> X, y, s = make_synthetic(300, random_state=0)
-    >>> model = ParityKernelClassifier(scale="response").fit(X, y > 0, sensitive_features=s)
+    >>> model = ParityKernelClassifier(constraint=MeanParity(scale="response"))
+    >>> model = model.fit(X, y > 0, sensitive_features=s)
     >>> probability = model.predict_proba(X)[:, 1]
     >>> mean_parity_gap(y, probability, sensitive_features=s) < 1e-8
     True
@@ -92,28 +86,12 @@ class ParityKernelClassifier(ClassifierMixin, LossModel):  # type: ignore[misc]
         coef0: float = 1,
         kernel_params: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
-        scale: str = "score",
         unfairness: float = 0.0,
         max_gap: float | None = None,
-        optimizer: str = "auto",
-        max_iter: int | None = None,
-        tol: float = 1e-10,
-        learning_rate: float = 1e-4,
-        warm_start: bool = False,
-        verbose: bool = False,
         constraint: str | Constraint = "mean_parity",
-        parity_on: str = "both",
-        intersectional: bool = True,
-        continuous: Any = "auto",
-        missing: str = "error",
-        min_group_size: int = 10,
-        weight_scope: str = "both",
+        solver: str | Solver = "auto",
         sensitive_columns: Any = None,
         drop_sensitive: bool = False,
-        solver: str = "exact",
-        n_components: int = 500,
-        landmarks: Any = "rpcholesky",
-        random_state: Any = 0,
     ) -> None:
         self.loss = loss
         self.alpha = alpha
@@ -123,28 +101,12 @@ class ParityKernelClassifier(ClassifierMixin, LossModel):  # type: ignore[misc]
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.fit_intercept = fit_intercept
-        self.scale = scale
         self.unfairness = unfairness
         self.max_gap = max_gap
-        self.optimizer = optimizer
-        self.max_iter = max_iter
-        self.tol = tol
-        self.learning_rate = learning_rate
-        self.warm_start = warm_start
-        self.verbose = verbose
         self.constraint = constraint
-        self.parity_on = parity_on
-        self.intersectional = intersectional
-        self.continuous = continuous
-        self.missing = missing
-        self.min_group_size = min_group_size
-        self.weight_scope = weight_scope
+        self.solver = solver
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
-        self.solver = solver
-        self.n_components = n_components
-        self.landmarks = landmarks
-        self.random_state = random_state
 
     def fit(
         self,
@@ -155,7 +117,7 @@ class ParityKernelClassifier(ClassifierMixin, LossModel):  # type: ignore[misc]
         control_features: Any = None,
         sample_weight: Any = None,
         pool: Any = None,
-    ) -> ParityKernelClassifier:
+    ) -> Self:
         """Fit the constrained and the unconstrained model.
 
         Parameters

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 from sklearn.base import RegressorMixin
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint
-from meanparity.estimators.kernel_loss import LossModel, single_target
-from meanparity.kernels import AbstractKernel
+from meanparity.estimators._loss import LossEstimator, single_target
+from meanparity.kernels.spec import AbstractKernel
 from meanparity.losses import Loss, resolve_loss
+from meanparity.solvers.problem import Solver
 
 
-class ParityKernelRegressor(RegressorMixin, LossModel):  # type: ignore[misc]
+class ParityKernelRegressor(RegressorMixin, LossEstimator):  # type: ignore[misc]
     r"""Regression with any loss whose predictions meet a parity constraint.
 
     Minimises ``Σ ℓ(y, g(X)) + α‖g‖²`` over linear or kernel functions g, the scores, subject to the
@@ -37,37 +38,21 @@ class ParityKernelRegressor(RegressorMixin, LossModel):  # type: ignore[misc]
         Keyword arguments of a callable kernel.
     fit_intercept : bool, default=True
         Whether to fit a constant, which is not penalised.
-    scale : {"score", "response"}, default="score"
-        What has the same mean in every group: the score g, or the response, which is ``e^g`` for
-        "poisson" and "gamma" and the score itself for the others.
     unfairness : float, default=0.0
         The dial: 0 is parity, 1 is the unconstrained fit; between, scores are mixed.
     max_gap : float, optional
         The dial in the units of the gaps, instead of `unfairness`; not for gaps of responses.
-    optimizer : {"auto", "newton", "lbfgs", "adam"}, default="auto"
-        "newton" is iteratively reweighted least squares, a factorisation for each step; "lbfgs"
-        needs only products; "adam" is the paper's gradient descent, for comparison. "auto" takes
-        one of the first two by size.
-    max_iter : int, optional
-        Steps at most, of each of the two fits: by default 100, 5000 and 10000. A loss with kinks
-        takes so many for each smoothing on its way; parity of responses has steps of its own.
-    tol : float, default=1e-10
-        Relative decrease of the objective at which to stop. Adam takes all steps.
-    learning_rate : float, default=1e-4
-        Adam's.
-    warm_start : bool, default=False
-        Whether a fit starts where the last one ended.
-    verbose : bool, default=False
-        Whether to print every step.
-    constraint, parity_on, intersectional, continuous, missing, min_group_size
-        What has to hold, where, and for whom; see `ParityKernelRidge`.
-    weight_scope, sensitive_columns, drop_sensitive
-        What weights count in, and where sensitive columns travel; see `ParityKernelRidge`.
-    solver : {"exact", "nystrom"}, default="exact"
-        With "nystrom", functions of `n_components` features instead of one coefficient a row: an
-        approximation, in which the constraint holds exactly. The features of all rows are kept.
-    n_components, landmarks, random_state
-        Which features; see `ParityKernelRidge`.
+    constraint : {"mean_parity", "covariance_parity", "residual_parity"} or Constraint
+        What has to hold, by default ``MeanParity()``, for the scores.
+        ``MeanParity(scale="response")`` equalises the mean responses, which are ``e^g`` for
+        "poisson" and "gamma" and the scores themselves for the other losses.
+    solver : {"auto", "newton", "lbfgs", "nystrom"} or Solver, default="auto"
+        "newton" is iteratively reweighted least squares, with one factorisation for each step;
+        "lbfgs" needs only products; "auto" chooses by size. "nystrom" or
+        ``Nystrom(n_components=...)`` minimises in the features of landmarks: an approximation in
+        which the constraint holds exactly.
+    sensitive_columns, drop_sensitive
+        Sensitive columns of X; see `ParityRidge`.
 
     Attributes
     ----------
@@ -78,15 +63,14 @@ class ParityKernelRegressor(RegressorMixin, LossModel):  # type: ignore[misc]
     intercept_ : float
         The constant.
     n_iter_, converged_ : int, bool
-        Steps of the constrained fit, and whether both fits reached the tolerance (Adam, which
-        takes all its steps, seldom does).
+        Number of steps of the constrained fit, and whether both fits reached the tolerance.
     history_ : dict
-        Of the "constrained" and of the "free" fit: "objective" and "gap" (the sum of gaps on the
-        training rows, the paper's SMD), before the first step and after each; a loss with kinks as
-        it was smoothed.
+        For the "constrained" and the "free" fit: "objective" and "gap" (the sum of gaps on the
+        training rows, the paper's SMD), before the first step and after each; for a loss with
+        kinks, of its smoothed version.
     group_means_, gaps_, parity_residual_
-        Means and gaps on the scale of the constraint, and what is left of it; see
-        `ParityKernelRidge`.
+        Means and gaps on the scale of the constraint, and the largest deviation from it; see
+        `ParityRidge`.
     tradeoff_ : LossTradeoff
         Everything between the constrained and the free fit, on the scale of the score.
     n_features_in_, feature_names_in_
@@ -113,28 +97,12 @@ class ParityKernelRegressor(RegressorMixin, LossModel):  # type: ignore[misc]
         coef0: float = 1,
         kernel_params: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
-        scale: str = "score",
         unfairness: float = 0.0,
         max_gap: float | None = None,
-        optimizer: str = "auto",
-        max_iter: int | None = None,
-        tol: float = 1e-10,
-        learning_rate: float = 1e-4,
-        warm_start: bool = False,
-        verbose: bool = False,
         constraint: str | Constraint = "mean_parity",
-        parity_on: str = "both",
-        intersectional: bool = True,
-        continuous: Any = "auto",
-        missing: str = "error",
-        min_group_size: int = 10,
-        weight_scope: str = "both",
+        solver: str | Solver = "auto",
         sensitive_columns: Any = None,
         drop_sensitive: bool = False,
-        solver: str = "exact",
-        n_components: int = 500,
-        landmarks: Any = "rpcholesky",
-        random_state: Any = 0,
     ) -> None:
         self.loss = loss
         self.alpha = alpha
@@ -144,28 +112,12 @@ class ParityKernelRegressor(RegressorMixin, LossModel):  # type: ignore[misc]
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.fit_intercept = fit_intercept
-        self.scale = scale
         self.unfairness = unfairness
         self.max_gap = max_gap
-        self.optimizer = optimizer
-        self.max_iter = max_iter
-        self.tol = tol
-        self.learning_rate = learning_rate
-        self.warm_start = warm_start
-        self.verbose = verbose
         self.constraint = constraint
-        self.parity_on = parity_on
-        self.intersectional = intersectional
-        self.continuous = continuous
-        self.missing = missing
-        self.min_group_size = min_group_size
-        self.weight_scope = weight_scope
+        self.solver = solver
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
-        self.solver = solver
-        self.n_components = n_components
-        self.landmarks = landmarks
-        self.random_state = random_state
 
     def fit(
         self,
@@ -176,7 +128,7 @@ class ParityKernelRegressor(RegressorMixin, LossModel):  # type: ignore[misc]
         control_features: Any = None,
         sample_weight: Any = None,
         pool: Any = None,
-    ) -> ParityKernelRegressor:
+    ) -> Self:
         """Fit the constrained and the unconstrained model.
 
         Parameters

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint
-from meanparity.estimators.cross_validated import CrossValidated
+from meanparity.estimators._cv import CrossValidated
 from meanparity.estimators.kernel_ridge import ParityKernelRidge
-from meanparity.estimators.problem import Problem
-from meanparity.estimators.selection import Candidate, SmallestLoss, dense_columns, is_linear
-from meanparity.kernels import AbstractKernel, gram
-from meanparity.linalg import SymmetricMatrix
+from meanparity.estimators.selection import Candidate, SmallestLoss
+from meanparity.kernels.spec import AbstractKernel
+from meanparity.solvers.problem import Solver
 
 
 class ParityKernelRidgeCV(CrossValidated):
@@ -29,18 +27,17 @@ class ParityKernelRidgeCV(CrossValidated):
     ----------
     alphas : array-like of shape (p,), optional
         Penalties to try; by default 17, two a decade, around the size of the kernel's values.
-    gammas : array-like of shape (g,), optional
-        Values of gamma to try, each with every penalty; by default `gamma` alone.
+    gammas : float or array-like of shape (g,), optional
+        Values of gamma to try, each with every penalty; by default the kernel's own default.
     cv : int, splitter or iterable, optional
         None is leave-one-out. Else as in scikit-learn: each fold is predicted by a fit to the
-        others; needed with a pool, splines or more than 200 values of sensitive numbers,
-        `max_gap`, and constraints of your own.
+        others; needed with a pool, `max_gap`, more than 200 cells of sensitive values, and
+        constraints that need rows, such as those with splines.
     scoring : SmallestLoss, optional
         How to choose. ``SmallestLoss(max_gap=500)``: the smallest squared error among candidates
         whose held-out gap is at most 500.
-    kernel, gamma, degree, coef0, kernel_params, fit_intercept, unfairness, max_gap, constraint,
-    parity_on, intersectional, continuous, missing, min_group_size, weight_scope,
-    sensitive_columns, drop_sensitive, solver, n_components, landmarks, random_state
+    kernel, degree, coef0, kernel_params, fit_intercept, unfairness, max_gap, constraint, solver, \
+sensitive_columns, drop_sensitive
         See `ParityKernelRidge`. With "nystrom" the landmarks of all rows serve every fold.
 
     Attributes
@@ -73,7 +70,6 @@ class ParityKernelRidgeCV(CrossValidated):
         cv: Any = None,
         scoring: SmallestLoss | None = None,
         kernel: str | Callable[..., Any] | AbstractKernel = "linear",
-        gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
         kernel_params: Mapping[str, Any] | None = None,
@@ -81,25 +77,15 @@ class ParityKernelRidgeCV(CrossValidated):
         unfairness: float = 0.0,
         max_gap: float | None = None,
         constraint: str | Constraint = "mean_parity",
-        parity_on: str = "both",
-        intersectional: bool = True,
-        continuous: Any = "auto",
-        missing: str = "error",
-        min_group_size: int = 10,
-        weight_scope: str = "both",
+        solver: str | Solver = "auto",
         sensitive_columns: Any = None,
         drop_sensitive: bool = False,
-        solver: str = "auto",
-        n_components: int = 500,
-        landmarks: Any = "rpcholesky",
-        random_state: Any = 0,
     ) -> None:
         self.alphas = alphas
         self.gammas = gammas
         self.cv = cv
         self.scoring = scoring
         self.kernel = kernel
-        self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
@@ -107,18 +93,9 @@ class ParityKernelRidgeCV(CrossValidated):
         self.unfairness = unfairness
         self.max_gap = max_gap
         self.constraint = constraint
-        self.parity_on = parity_on
-        self.intersectional = intersectional
-        self.continuous = continuous
-        self.missing = missing
-        self.min_group_size = min_group_size
-        self.weight_scope = weight_scope
+        self.solver = solver
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
-        self.solver = solver
-        self.n_components = n_components
-        self.landmarks = landmarks
-        self.random_state = random_state
 
     def fit(
         self,
@@ -129,29 +106,22 @@ class ParityKernelRidgeCV(CrossValidated):
         control_features: Any = None,
         sample_weight: Any = None,
         pool: Any = None,
-    ) -> ParityKernelRidgeCV:
+    ) -> Self:
         """Choose, and fit to all rows; the arguments are those of `ParityKernelRidge.fit`."""
         people = {"sensitive_features": sensitive_features, "control_features": control_features}
         self._search(X, y, **people, sample_weight=sample_weight, pool=pool)
         return self
 
     def _model(self, **parameters: Any) -> ParityKernelRidge:
-        own = {n: v for n, v in self.get_params(deep=False).items() if n not in _SEARCH}
-        return ParityKernelRidge(**{**own, **parameters})
+        return ParityKernelRidge(**self._own(), **parameters)
 
     def _spaces(self) -> list[Candidate]:
         if self.gammas is None:
-            return [{"gamma": self.gamma}]
-        values = np.unique(np.asarray(self.gammas, dtype=np.float64))
+            return [{"gamma": None}]
+        try:
+            values = np.unique(np.asarray(self.gammas, dtype=np.float64))
+        except (TypeError, ValueError):
+            values = np.array([np.nan])
         if not values.size or not (np.isfinite(values).all() and (values > 0).all()):
             raise ValueError(f"gammas={self.gammas!r}. Pass positive numbers, at least one.")
         return [{"gamma": float(value)} for value in values]
-
-    def _matrix(self, model: Any, problem: Problem) -> FloatArray | SymmetricMatrix:
-        if is_linear(model):
-            return dense_columns(problem)  # of the features, if these are those of landmarks
-        bound = model._kernel().bind(problem.task.X, problem.table.feature_names)
-        return gram(bound, problem.task.X, advice="Use ParityRidgeCV, or fewer rows.")
-
-
-_SEARCH = ("alphas", "gammas", "cv", "scoring")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
-from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint
-from meanparity.estimators.cross_validated import CrossValidated
-from meanparity.estimators.problem import Problem
+from meanparity.estimators._cv import CrossValidated
 from meanparity.estimators.ridge import ParityRidge
-from meanparity.estimators.selection import Candidate, SmallestLoss, dense_columns
+from meanparity.estimators.selection import SmallestLoss
+from meanparity.solvers.problem import Solver
 
 
 class ParityRidgeCV(CrossValidated):
@@ -25,13 +24,12 @@ class ParityRidgeCV(CrossValidated):
         Penalties to try; by default 17, two a decade, around the size of the features.
     cv : int, splitter or iterable, optional
         None is leave-one-out. Else as in scikit-learn: each fold is predicted by a fit to the
-        others; needed with a pool, splines or more than 200 values of sensitive numbers,
-        `max_gap`, and constraints of your own.
+        others; needed with a pool, `max_gap`, more than 200 cells of sensitive values, and
+        constraints that need rows, such as those with splines.
     scoring : SmallestLoss, optional
         How to choose. ``SmallestLoss(max_gap=500)``: the smallest squared error among penalties
         whose held-out gap is at most 500.
-    fit_intercept, unfairness, max_gap, constraint, parity_on, intersectional, continuous, missing,
-    min_group_size, weight_scope, sensitive_columns, drop_sensitive, solver
+    fit_intercept, unfairness, max_gap, constraint, solver, sensitive_columns, drop_sensitive
         See `ParityRidge`.
 
     Attributes
@@ -65,15 +63,9 @@ class ParityRidgeCV(CrossValidated):
         unfairness: float = 0.0,
         max_gap: float | None = None,
         constraint: str | Constraint = "mean_parity",
-        parity_on: str = "both",
-        intersectional: bool = True,
-        continuous: Any = "auto",
-        missing: str = "error",
-        min_group_size: int = 10,
-        weight_scope: str = "both",
+        solver: str | Solver = "auto",
         sensitive_columns: Any = None,
         drop_sensitive: bool = False,
-        solver: str = "auto",
     ) -> None:
         self.alphas = alphas
         self.cv = cv
@@ -82,15 +74,9 @@ class ParityRidgeCV(CrossValidated):
         self.unfairness = unfairness
         self.max_gap = max_gap
         self.constraint = constraint
-        self.parity_on = parity_on
-        self.intersectional = intersectional
-        self.continuous = continuous
-        self.missing = missing
-        self.min_group_size = min_group_size
-        self.weight_scope = weight_scope
+        self.solver = solver
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
-        self.solver = solver
 
     def fit(
         self,
@@ -101,21 +87,11 @@ class ParityRidgeCV(CrossValidated):
         control_features: Any = None,
         sample_weight: Any = None,
         pool: Any = None,
-    ) -> ParityRidgeCV:
+    ) -> Self:
         """Choose the penalty, and fit to all rows; the arguments are those of `ParityRidge.fit`."""
         people = {"sensitive_features": sensitive_features, "control_features": control_features}
         self._search(X, y, **people, sample_weight=sample_weight, pool=pool)
         return self
 
     def _model(self, **parameters: Any) -> ParityRidge:
-        own = {n: v for n, v in self.get_params(deep=False).items() if n not in _SEARCH}
-        return ParityRidge(**own, **parameters)
-
-    def _spaces(self) -> list[Candidate]:
-        return [{}]
-
-    def _matrix(self, model: Any, problem: Problem) -> FloatArray:
-        return dense_columns(problem)
-
-
-_SEARCH = ("alphas", "cv", "scoring")
+        return ParityRidge(**self._own(), **parameters)

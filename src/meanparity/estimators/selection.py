@@ -9,28 +9,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
 from meanparity._typing import FloatArray
-from meanparity.constraints import CovarianceParity, Functionals, MeanParity, ResidualParity
+from meanparity.constraints import Constraint
+from meanparity.constraints.functionals import Functionals
 from meanparity.constraints.left_out import MOST_CELLS, LeftOut
-from meanparity.estimators.problem import Problem
-from meanparity.estimators.ridge import ParityRidge, centred
-from meanparity.estimators.training import refuse_identifier
-from meanparity.kernels import Kernel
-from meanparity.solvers.folds import predict_folds
-from meanparity.solvers.leave_one_out import LeaveOneOut, Smoother
+from meanparity.data.fit_input import FitInput
+from meanparity.data.rows import refuse_identifier
+from meanparity.solvers.held_out import LeaveOneOut, Smoother, predict_folds
+from meanparity.solvers.problem import ConstrainedProblem
 
 Candidate = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class SmallestLoss:
-    """The smallest squared error on held-out rows, of candidates whose gap there is small enough.
+    """The smallest squared error on held-out rows, among candidates with a small enough gap there.
 
     Parameters
     ----------
@@ -121,38 +119,37 @@ class Found:
 
 
 def select(
-    problem: Problem, predictions: Iterator[tuple[Candidate, FloatArray]], scoring: SmallestLoss
+    constraint: Constraint,
+    data: FitInput,
+    predictions: Iterator[tuple[Candidate, FloatArray]],
+    scoring: SmallestLoss,
 ) -> Found:
     """Choose among candidates by their predictions, (n, m), for rows that were held out."""
-    task = problem.task
-    contrasts = problem.constraint.contrasts(problem.rows)
+    weights = np.ones(len(data.Y)) if data.weights is None else data.weights
+    contrasts = constraint.contrasts(data.rows)
     candidates, losses, gaps = [], [], []
     for candidate, predicted in predictions:
-        errors = ((task.Y - predicted) ** 2).mean(axis=1)
-        compared = problem.constraint.compared(predicted, task.Y)
+        errors = ((data.Y - predicted) ** 2).mean(axis=1)
+        compared = constraint.compared(predicted, data.Y)
         candidates.append(candidate)
-        losses.append(float(task.shares @ errors))
+        losses.append(float(weights @ errors / weights.sum()))
         gaps.append(float(np.abs(contrasts.gaps(compared)).max(initial=0.0)))
     losses_array, gaps_array = np.array(losses), np.array(gaps)
     return Found(candidates, losses_array, gaps_array, scoring.choose(losses_array, gaps_array))
 
 
-def require_leave_one_out(estimator: Any, problem: Problem) -> None:
+def require_leave_one_out(constraint: Constraint, data: FitInput, max_gap: float | None) -> None:
     """Refuse what has no closed form, and say what to do instead."""
-    task, rows = problem.task, problem.rows
-    known = (MeanParity, CovarianceParity, ResidualParity)
+    rows, weights = data.rows, data.weights
     reasons = {
-        "parity on a pool": problem.pool is not None,
-        f"constraint {type(problem.constraint).__name__}": type(problem.constraint) not in known,
-        "knots of splines, which move": getattr(problem.constraint, "n_knots", None) is not None,
-        "max_gap": estimator.max_gap is not None,
-        "weight_scope other than 'both'": rows.weights is not None
-        and (task.weights is None or estimator.weight_scope != "both"),
-        "weights of loss alone": rows.weights is None and task.weights is not None,
-        "weights of zero": task.weights is not None and not (task.weights > 0).all(),
+        "parity on a pool": data.pool is not None,
+        f"{type(constraint).__name__}, because {constraint.needs_rows}": constraint.needs_rows,
+        "max_gap": max_gap is not None,
+        f"weight_scope={constraint.weight_scope!r}": (rows.weights is None) != (weights is None),
+        "weights of zero": weights is not None and not (weights > 0).all(),
         f"more than {MOST_CELLS} cells of sensitive and control values": len(rows.cells)
         > MOST_CELLS,
-        "fewer than 3 rows": len(task.Y) < 3,
+        "fewer than 3 rows": len(data.Y) < 3,
     }
     for reason, holds in reasons.items():
         if holds:
@@ -163,36 +160,24 @@ def require_leave_one_out(estimator: Any, problem: Problem) -> None:
 
 
 def leave_one_out(
-    problem: Problem, smoother: Smoother, alphas: FloatArray, unfairness: float
+    constraint: Constraint,
+    data: FitInput,
+    problem: ConstrainedProblem,
+    smoother: Smoother,
+    alphas: FloatArray,
+    unfairness: float,
 ) -> Iterator[tuple[float, FloatArray]]:
-    """For each penalty the predictions of each row by all others, at a position of the dial."""
-    n, functions = len(problem.task.Y), len(smoother.values) + problem.task.fit_intercept
+    """For each penalty, the predictions for each row by all others, at a position of the dial."""
+    n, functions = len(problem.Y), len(smoother.values) + problem.fit_intercept
     if alphas.min() == 0 and functions >= n:
         raise ValueError(
-            "Without a penalty (alpha=0) the fit goes through all rows, and leaving one out says "
+            "Without a penalty (alpha=0) the fit goes through all rows, so leaving one out says "
             "nothing. Pass positive alphas."
         )
-    constraint = problem.constraint
-    left_out = LeftOut.of(
-        problem.rows, constraint.functionals, of_errors=isinstance(constraint, ResidualParity)
-    )
-    rows = LeaveOneOut(smoother, problem.task.Y, left_out)
+    left_out = LeftOut.compute(data.rows, constraint)
+    rows = LeaveOneOut(smoother, problem.Y, left_out)
     for alpha, (fair, free) in zip(alphas, rows.predict(alphas), strict=True):
         yield float(alpha), (1 - unfairness) * fair + unfairness * free
-
-
-def is_linear(model: Any) -> bool:
-    """Whether the functions of a ridge estimator are linear ones of the columns of a problem."""
-    if isinstance(model, ParityRidge) or model.solver == "nystrom":
-        return True
-    kernel = model._kernel()
-    return isinstance(kernel, Kernel) and kernel.is_linear
-
-
-def dense_columns(problem: Problem) -> FloatArray:
-    """The features of all rows: (n, d)."""
-    X = problem.task.X
-    return X.toarray() if sparse.issparse(X) else np.asarray(X)
 
 
 Splits = list[tuple[Any, Any]]
@@ -214,14 +199,13 @@ def split(X: Any, y: Any, cv: Any) -> Splits:
     return splits
 
 
-def fits_columns(estimator: Any, problem: Problem, splits: Splits) -> bool:
+def has_fold_sums(problem: ConstrainedProblem, splits: Splits) -> bool:
     """Whether folds have a closed form: linear, trained on all others, more rows than columns."""
-    n, d = problem.task.X.shape
+    n, d = problem.X.shape
     fewest = min(n - len(test) for _, test in splits)
     return (
-        estimator.solver in ("auto", "primal", "nystrom")
-        and problem.pool is None
-        and estimator.max_gap is None
+        problem.kernel.is_linear
+        and problem.pool_X is None
         and fewest > d
         and all(
             len(train) + len(test) == n == len(np.union1d(train, test)) for train, test in splits
@@ -230,24 +214,28 @@ def fits_columns(estimator: Any, problem: Problem, splits: Splits) -> bool:
 
 
 def linear_folds(
-    problem: Problem, splits: Splits, alphas: FloatArray, unfairness: float
+    constraint: Constraint,
+    data: FitInput,
+    problem: ConstrainedProblem,
+    splits: Splits,
+    alphas: FloatArray,
+    unfairness: float,
 ) -> Iterator[tuple[float, FloatArray]]:
-    """For each penalty the predictions of each fold by linear fits to the others, in one pass."""
-    task, _ = centred(problem.task)
+    """For each penalty, the predictions for each fold by linear fits to the others, in one pass."""
 
     def functionals(keep: NDArray[np.bool_]) -> Functionals:
-        for weights in (problem.rows.weights, task.weights):
+        for weights in (data.rows.weights, problem.weights):
             if weights is not None and not weights[keep].any():
                 raise ValueError(
-                    f"In a fold the weights in sample_weight of all {keep.sum()} training rows are "
-                    "zero. Leave rows of weight zero out, or shuffle: KFold(5, shuffle=True)."
+                    f"In a fold, the weights in sample_weight of all {keep.sum()} training rows "
+                    "are zero. Leave out rows of weight zero, or shuffle: KFold(5, shuffle=True)."
                 )
-        rows = problem.rows.some(keep)
-        if not problem.constraint.reads_values:
+        rows = data.rows.subset(keep)
+        if not constraint.reads_values:
             refuse_identifier(rows)
-        return problem.constraint.settled(rows).functionals(rows)
+        return constraint.settle(rows).functionals(rows)
 
-    both = predict_folds(task, [np.asarray(test) for _, test in splits], functionals, alphas)
+    both = predict_folds(problem, [np.asarray(test) for _, test in splits], functionals, alphas)
     for alpha, fair, free in zip(alphas, *both, strict=True):
         yield float(alpha), (1 - unfairness) * fair + unfairness * free
 
@@ -255,7 +243,7 @@ def linear_folds(
 def folds(
     model: Any, X: Any, y: Any, splits: Splits, candidates: list[Candidate], people: dict[str, Any]
 ) -> Iterator[tuple[Candidate, FloatArray]]:
-    """For each candidate the predictions of each fold by fits to the others."""
+    """For each candidate, the predictions for each fold by fits to the others."""
     names = [name for name, value in people.items() if value is not None and name != "pool"]
     X, y, *columns = indexable(X, y, *(people[name] for name in names))
     given = dict(zip(names, columns, strict=True))

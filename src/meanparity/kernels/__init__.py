@@ -1,24 +1,5 @@
-"""Kernels: specifications, and what they become when bound to points."""
+"""Kernels: specifications, and their bound form that evaluates blocks of the kernel matrix."""
 
-from meanparity.kernels.bound import BLOCK_NUMBERS, BoundKernel, ShiftedKernel, gram
-from meanparity.kernels.spec import (
-    KERNEL_NAMES,
-    AbstractKernel,
-    Kernel,
-    KernelProduct,
-    KernelSum,
-    resolve_kernel,
-)
+from meanparity.kernels.spec import AbstractKernel, Kernel, KernelProduct, KernelSum
 
-__all__ = [
-    "BLOCK_NUMBERS",
-    "KERNEL_NAMES",
-    "AbstractKernel",
-    "BoundKernel",
-    "Kernel",
-    "KernelProduct",
-    "KernelSum",
-    "ShiftedKernel",
-    "gram",
-    "resolve_kernel",
-]
+__all__ = ["AbstractKernel", "Kernel", "KernelProduct", "KernelSum"]

@@ -9,14 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from meanparity._typing import Features, FloatArray
-from meanparity.linalg import SymmetricMatrix, multiply, row_blocks
+from meanparity.linalg.blas import multiply
+from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks
 
 _GRAM_ROWS = 256  # rows of a Gram block: wide blocks of few rows stay in cache between operations
 BLOCK_NUMBERS = 2**22  # kernel values held at a time when they are not stored (32 MiB)
@@ -31,6 +32,13 @@ class BoundKernel(ABC):
     ) -> FloatArray:
         """``κ(rows, points)``, (len(rows), len(points)), written to `out` if given."""
 
+    has_points: ClassVar[bool] = True  # whether it is centred on rows of features
+
+    @property
+    def linear_origin(self) -> FloatArray | None:
+        """What a linear kernel subtracts from all rows, (d,); None for all other kernels."""
+        return None
+
     def diagonal(self, rows: Features) -> FloatArray:
         """``κ(x, x)`` of the points themselves, whose features are `rows`: (n,)."""
         parts = row_blocks(rows.shape[0], 64)
@@ -39,6 +47,8 @@ class BoundKernel(ABC):
     def evaluate(self, rows: Features, coef: FloatArray, points: slice = slice(None)) -> FloatArray:
         """``κ(rows, points) @ coef`` for coef of shape (n, m), a few rows at a time."""
         values = np.empty((rows.shape[0], coef.shape[1]))
+        if rows.shape[0] * len(coef) <= BLOCK_NUMBERS:
+            return multiply(self.block(rows, points), coef, values)
         for part in row_blocks(rows.shape[0], max(BLOCK_NUMBERS // len(coef), 1)):
             multiply(self.block(rows[part], points), coef, values[part])
         return values
@@ -68,10 +78,15 @@ class ProductKernel(BoundKernel):
     right: Features  # (n, p)
     finish: Callable[[FloatArray], None]
 
+    @property
+    def linear_origin(self) -> FloatArray | None:
+        """What a linear kernel subtracts from all rows, (d,)."""
+        return self.left.origin if isinstance(self.left, _Shift) else None
+
     def block(
         self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
     ) -> FloatArray:
-        """``finish(left(rows) @ right(points).T)``."""
+        """``finish(left(rows) @ right(points).T)``, written to `out` if given."""
         left, right = self.left(rows), self.right[points]
         if sparse.issparse(right) or sparse.issparse(left):
             product = left @ right.T
@@ -104,6 +119,8 @@ class PairwiseKernel(BoundKernel):
 class PrecomputedKernel(BoundKernel):
     """Rows are kernel values with the points already."""
 
+    has_points: ClassVar[bool] = False
+
     def block(
         self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
     ) -> FloatArray:
@@ -128,20 +145,6 @@ class ColumnsKernel(BoundKernel):
 
 
 @dataclass(frozen=True, eq=False)
-class ShiftedKernel(BoundKernel):
-    """A kernel whose points were shifted by an origin, (d,): rows are shifted before it."""
-
-    inner: BoundKernel
-    origin: FloatArray
-
-    def block(
-        self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
-    ) -> FloatArray:
-        """``κ(rows − origin, points)``."""
-        return self.inner.block(_shift(rows, self.origin), points, out)
-
-
-@dataclass(frozen=True, eq=False)
 class CombinedKernel(BoundKernel):
     """Kernels combined entry by entry."""
 
@@ -158,9 +161,11 @@ class CombinedKernel(BoundKernel):
         return result
 
 
-def linear(X: Features) -> ProductKernel:
-    """``xᵀz``."""
-    return ProductKernel(_same, X, _keep)
+def linear(X: Features, origin: FloatArray | None = None) -> ProductKernel:
+    """``xᵀz``, or ``(x − origin)ᵀ(z − origin)``."""
+    if origin is None:
+        return ProductKernel(_same, X, _keep)
+    return ProductKernel(_Shift(origin), _shift(X, origin), _keep)
 
 
 def polynomial(X: Features, gamma: float, coef0: float, degree: float) -> ProductKernel:
@@ -184,6 +189,16 @@ def rbf(X: Features, gamma: float) -> ProductKernel:
     right = X if origin is None else X - origin
     norms = -gamma * _squared_norms(right)
     return ProductKernel(left, _columns(right, np.ones_like(norms), norms), _exp)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shift:
+    """Rows minus an origin, (d,)."""
+
+    origin: FloatArray
+
+    def __call__(self, X: Features) -> Features:
+        return _shift(X, self.origin)
 
 
 @dataclass(frozen=True, eq=False)

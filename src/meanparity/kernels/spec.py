@@ -1,6 +1,7 @@
 """Kernel specifications: names, functions, scikit-learn's objects, their sums and products.
 
-Frozen; bound to points (the training rows) they evaluate blocks, see `meanparity.kernels.bound`.
+Specifications are frozen. Bound to points, such as the training rows, they evaluate blocks of the
+kernel matrix; see `meanparity.kernels.bound`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics.pairwise import KERNEL_PARAMS
@@ -23,7 +24,10 @@ _BOOL: Any = (bool, np.bool_)
 
 
 class AbstractKernel(ABC):
-    """What can be bound to points, added and multiplied."""
+    """A kernel that can be bound to points, added and multiplied."""
+
+    is_linear: ClassVar[bool] = False  # whether it is the inner product of whole rows
+    is_precomputed: ClassVar[bool] = False  # whether rows are kernel values already
 
     @abstractmethod
     def bind(self, X: Features, names: Sequence[str] | None = None) -> BoundKernel:
@@ -75,8 +79,13 @@ class Kernel(AbstractKernel):
     coef0: float = 1
     params: Mapping[str, Any] = field(default_factory=dict, hash=False)
     columns: tuple[int | str, ...] | None = None
+    is_linear: bool = field(init=False, repr=False, compare=False)  # type: ignore[misc]
+    is_precomputed: bool = field(init=False, repr=False, compare=False)  # type: ignore[misc]
 
     def __post_init__(self) -> None:
+        name = self.kernel if isinstance(self.kernel, str) else ""
+        object.__setattr__(self, "is_linear", name == "linear" and self.columns is None)
+        object.__setattr__(self, "is_precomputed", name == "precomputed")
         if isinstance(self.kernel, str) and self.kernel not in KERNEL_NAMES:
             raise ValueError(
                 f"kernel={self.kernel!r} is not known. Pass one of {', '.join(KERNEL_NAMES)}, "
@@ -91,7 +100,7 @@ class Kernel(AbstractKernel):
         if self.columns is not None:
             columns = tuple(np.atleast_1d(np.array(self.columns, dtype=object)))
             object.__setattr__(self, "columns", columns)
-            if not self.columns or self.kernel == "precomputed":
+            if not self.columns or self.is_precomputed:
                 raise ValueError(
                     f"columns={columns!r} with kernel={self.kernel!r} leaves no columns to look "
                     "at. Name at least one, of a kernel that looks at features."
@@ -106,18 +115,13 @@ class Kernel(AbstractKernel):
                     + (" of 0 or more. Pass one." if least == 0 else ". Pass one.")
                 )
 
-    @property
-    def is_linear(self) -> bool:
-        """Whether this is the inner product of whole rows."""
-        return self.kernel == "linear" and self.columns is None
-
     def bind(self, X: Features, names: Sequence[str] | None = None) -> BoundKernel:
         """The kernel on the rows of X, (n, d)."""
         if self.columns is not None:
             positions = _positions(self.columns, X.shape[1], names)
             whole = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.params)
             return bound.ColumnsKernel(whole.bind(X[:, positions]), positions)
-        if self.kernel == "precomputed":
+        if self.is_precomputed:
             bound.check_gram(X)
             return bound.PrecomputedKernel()
         gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma

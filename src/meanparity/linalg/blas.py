@@ -49,36 +49,24 @@ _TRMM = {
 _POTRF, _ = _routine(cython_lapack, "dpotrf")
 
 
-def _int(value: int) -> Any:
-    return ctypes.byref(_INT(value))
-
-
-def _real(value: float) -> Any:
-    return ctypes.byref(ctypes.c_double(value))
-
-
-def _leading_dimension(array: FloatArray) -> int | None:
-    """Numbers from one row to the next if the array is row-major, else None."""
-    rows, columns = array.shape
-    down, right = array.strides
-    if array.dtype != np.float64 or not array.flags.aligned or (right != 8 and columns > 1):
-        return None
-    leading = max(columns, 1) if rows < 2 else int(down) // 8
-    return leading if down % 8 == 0 and leading >= columns else None
+_ONE, _ZERO, _MINUS = (ctypes.byref(ctypes.c_double(value)) for value in (1.0, 0.0, -1.0))
 
 
 def _block(array: FloatArray) -> tuple[Any, Any]:
-    """Address and leading dimension of a row-major block."""
-    leading = _leading_dimension(array)
-    if leading is None:
+    """Address and leading dimension of a row-major block of float64."""
+    (rows, columns), (down, right) = array.shape, array.strides
+    leading = max(columns, 1) if rows < 2 else down // 8
+    aligned = array.dtype == np.float64 and array.flags.aligned and down % 8 == 0
+    if not aligned or (right != 8 and columns > 1) or leading < columns:
         raise TypeError(f"need row-major float64, got {array.dtype} with strides {array.strides}")
-    return ctypes.c_void_p(array.ctypes.data), _int(leading)
+    return ctypes.c_void_p(array.ctypes.data), ctypes.byref(_INT(leading))
 
 
 def subtract_gram(C: FloatArray, A: FloatArray) -> None:
     """Lower triangle of ``C -= A @ A.T``; C is (m, m), A is (m, k)."""
     (c, ldc), (a, lda) = _block(C), _block(A)
-    _SYRK(b"U", b"T", _int(len(C)), _int(A.shape[1]), _real(-1.0), a, lda, _real(1.0), c, ldc)
+    m, k = ctypes.byref(_INT(len(C))), ctypes.byref(_INT(A.shape[1]))
+    _SYRK(b"U", b"T", m, k, _MINUS, a, lda, _ONE, c, ldc)
 
 
 def multiply(
@@ -94,21 +82,21 @@ def multiply(
     if not (m and k and n):
         out[...] = out if add else 0.0
         return out
-    (trans_a, A), (trans_b, B) = _operand(A), _operand(B)
+    (trans_a, A), (trans_b, B) = _factor(A), _factor(B)
     (a, lda), (b, ldb), (c, ldc) = _block(A), _block(B), _block(out)
-    _GEMM(
-        trans_b, trans_a, _int(n), _int(m), _int(k),
-        _real(scale), b, ldb, a, lda, _real(float(add)), c, ldc,
-    )  # fmt: skip
+    sizes = (ctypes.byref(_INT(size)) for size in (n, m, k))
+    factor = ctypes.byref(ctypes.c_double(scale))
+    _GEMM(trans_b, trans_a, *sizes, factor, b, ldb, a, lda, _ONE if add else _ZERO, c, ldc)
     return out
 
 
-def _operand(array: FloatArray) -> tuple[bytes, FloatArray]:
-    """The row-major matrix behind a factor, and whether the factor is its transpose."""
-    if _leading_dimension(array) is not None:
-        return b"N", array
-    if _leading_dimension(array.T) is not None:
-        return b"T", array.T
+def _factor(array: FloatArray) -> tuple[bytes, FloatArray]:
+    """Whether a factor is a transposed view, and the row-major matrix behind it."""
+    for trans, view in ((b"N", array), (b"T", array.T)):
+        columns, (down, right) = view.shape[1], view.strides
+        row_major = (right == 8 or columns == 1) and down >= 8 * columns and down % 8 == 0
+        if row_major and view.dtype == np.float64 and view.flags.aligned:
+            return trans, view
     return b"N", np.ascontiguousarray(array, dtype=np.float64)
 
 
@@ -116,7 +104,7 @@ def cholesky_lower(A: FloatArray) -> None:
     """Replace the lower triangle of A, (m, m), by its Cholesky factor; the strict upper stays."""
     a, lda = _block(A)
     info = _INT(0)
-    _POTRF(b"U", _int(len(A)), a, lda, ctypes.byref(info))
+    _POTRF(b"U", ctypes.byref(_INT(len(A))), a, lda, ctypes.byref(info))
     if info.value:
         raise NotPositiveDefiniteError(f"pivot {info.value} is not positive")
 
@@ -124,16 +112,16 @@ def cholesky_lower(A: FloatArray) -> None:
 def divide_right(B: FloatArray, L: FloatArray) -> None:
     """``B = B @ inv(L).T`` for a lower-triangular L, (m, m); B is (n, m)."""
     (b, ldb), (ell, ldl) = _block(B), _block(L)
-    n, m = B.shape
-    _TRSM(b"L", b"U", b"T", b"N", _int(m), _int(n), _real(1.0), ell, ldl, b, ldb)
+    n, m = (ctypes.byref(_INT(size)) for size in B.shape)
+    _TRSM(b"L", b"U", b"T", b"N", m, n, _ONE, ell, ldl, b, ldb)
 
 
 def divide_left(L: FloatArray, B: FloatArray, *, transposed: bool) -> None:
     """``B = inv(L) @ B``, or ``inv(L).T @ B``, for a lower-triangular L, (m, m); B is (m, r)."""
     (b, ldb), (ell, ldl) = _block(B), _block(L)
-    m, r = B.shape
+    m, r = (ctypes.byref(_INT(size)) for size in B.shape)
     trans = b"T" if transposed else b"N"
-    _TRSM(b"R", b"U", trans, b"N", _int(r), _int(m), _real(1.0), ell, ldl, b, ldb)
+    _TRSM(b"R", b"U", trans, b"N", r, m, _ONE, ell, ldl, b, ldb)
 
 
 def multiply_upper(A: NDArray[Any], W: NDArray[Any]) -> None:
@@ -149,4 +137,5 @@ def multiply_upper(A: NDArray[Any], W: NDArray[Any]) -> None:
         raise ValueError("need contiguous arrays, the first of which can be written to")
     a, w = (ctypes.c_void_p(array.ctypes.data) for array in (A, W))
     one = ctypes.byref(real(1.0))
-    routine(b"L", b"L", b"N", b"N", _int(m), _int(n), one, w, _int(m), a, _int(m))
+    rows, columns = ctypes.byref(_INT(n)), ctypes.byref(_INT(m))
+    routine(b"L", b"L", b"N", b"N", columns, rows, one, w, columns, a, columns)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import psutil
 
+SMALL = 2**24  # bytes that always fit: 16 MiB
+
 # Limit, usage and statistics of the control group that a container or a batch scheduler puts
 # around a process
 _CGROUPS = (
@@ -48,6 +50,8 @@ def require_memory(needed: int, *, what: str, advice: str) -> None:
     --------
     >>> require_memory(8, what="One number", advice="Count on fingers.")
     """
+    if needed <= SMALL:
+        return
     free = available_bytes()
     if needed > free:
         raise MemoryError(

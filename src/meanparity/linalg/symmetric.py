@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -18,7 +17,7 @@ import scipy.linalg
 from meanparity._typing import FloatArray
 from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.linalg import blas
-from meanparity.linalg.memory import require_memory
+from meanparity.linalg.memory import SMALL, require_memory
 
 _LOG = logging.getLogger(__name__)
 _TILE = 256  # square that stays in cache while it is transposed
@@ -32,16 +31,15 @@ def _block_size(n: int) -> int:
     return min(max(n // 4, 256), 1024)
 
 
-def row_blocks(stop: int, size: int, start: int = 0) -> Iterator[slice]:
+def row_blocks(stop: int, size: int, start: int = 0) -> list[slice]:
     """Consecutive slices of at most `size` rows that cover ``range(start, stop)``.
 
     Examples
     --------
-    >>> list(row_blocks(5, 2))
+    >>> row_blocks(5, 2)
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    for first in range(start, stop, size):
-        yield slice(first, min(first + size, stop))
+    return [slice(first, min(first + size, stop)) for first in range(start, stop, size)]
 
 
 class SymmetricFactor(Protocol):
@@ -70,7 +68,8 @@ class SymmetricMatrix:
     @staticmethod
     def allocate(n: int, *, advice: str) -> FloatArray:
         """Room for an n × n matrix, refused when it does not fit into free memory."""
-        require_memory(8 * n * n, what=f"The kernel matrix of {n:,} rows", advice=advice)
+        if 8 * n * n > SMALL:
+            require_memory(8 * n * n, what=f"The kernel matrix of {n:,} rows", advice=advice)
         return np.empty((n, n))
 
     @classmethod
@@ -83,12 +82,12 @@ class SymmetricMatrix:
 
     def times(self, Z: FloatArray) -> FloatArray:
         """The product of the matrix with Z, (n, r), whether it was factored or not."""
-        Z = np.ascontiguousarray(Z)
+        Z, n = np.ascontiguousarray(Z), len(self.array)
         product = self.diagonal[:, None] * Z
-        for rows in row_blocks(len(self), _TILE):
+        for rows in row_blocks(n, _TILE):
             block = np.triu(self.array[rows, rows], 1)
             blas.multiply(block + block.T, Z[rows], product[rows], add=True)
-            if rows.stop < len(self):
+            if rows.stop < n:
                 right = self.array[rows, rows.stop :]
                 blas.multiply(right, Z[rows.stop :], product[rows], add=True)
                 blas.multiply(right.T, Z[rows], product[rows.stop :], add=True)
@@ -132,7 +131,8 @@ class SymmetricMatrix:
             When the shifted matrix is not positive definite to working precision: a pivot is
             not positive, or nothing but rounding of the diagonal entry that it started from.
         """
-        A, n, told, eps = self.array, len(self), time.monotonic(), np.finfo(float).eps
+        A, n, told = self.array, len(self.array), time.monotonic()
+        eps = np.finfo(float).eps
         diagonal = self.diagonal if root is None else self.diagonal * root**2
         for rows in row_blocks(n, _block_size(n)):
             below, done = slice(rows.stop, n), slice(0, rows.start)
@@ -145,7 +145,8 @@ class SymmetricMatrix:
             pivots = np.einsum("ii->i", A[rows, rows]) ** 2
             if not np.all(pivots > n * eps * np.abs(diagonal[rows] + shift)):
                 raise NotPositiveDefiniteError(f"a pivot in rows {rows} is nothing but rounding")
-            blas.divide_right(A[below, rows], A[rows, rows])
+            if rows.stop < n:
+                blas.divide_right(A[below, rows], A[rows, rows])
             if time.monotonic() - told > 5:
                 told = time.monotonic()
                 _LOG.info("factorisation: %.0f%% done", 100 * (1 - (1 - rows.stop / n) ** 3))
@@ -187,7 +188,7 @@ class SymmetricMatrix:
             upper = np.triu(self.array[at, at], 1)
             lower = upper.T if root is None else root[at, None] * upper.T * root[at]
             np.add(upper, lower, out=self.array[at, at])
-            for below in row_blocks(len(self), _TILE, at.stop):
+            for below in row_blocks(len(self.array), _TILE, at.stop):
                 self.array[below, at] = self.array[at, below].T
                 if root is not None:
                     self.array[below, at] *= root[below, None]
@@ -200,16 +201,23 @@ class Cholesky:
 
     array: FloatArray
 
+    def reciprocal_condition(self, norm: float) -> float:
+        """An estimate of ``1 / (‖A‖ ‖A⁻¹‖)`` in the 1-norm, where `norm` is ‖A‖."""
+        rcond, _ = scipy.linalg.lapack.dpocon(self.array.T, norm, uplo="U")
+        return float(rcond)
+
     def solve(self, rhs: FloatArray) -> FloatArray:
         """``A⁻¹ rhs`` for rhs of shape (n, r), by blocked substitution forth and back."""
         L, Z = self.array, np.array(rhs, order="C")
-        blocks = list(row_blocks(len(L), _block_size(len(L))))
+        blocks = row_blocks(len(L), _block_size(len(L)))
         for rows in blocks:
-            blas.multiply(L[rows, : rows.start], Z[: rows.start], Z[rows], scale=-1.0, add=True)
+            if rows.start:
+                blas.multiply(L[rows, : rows.start], Z[: rows.start], Z[rows], scale=-1.0, add=True)
             blas.divide_left(L[rows, rows], Z[rows], transposed=False)
         for rows in reversed(blocks):
             after = slice(rows.stop, len(L))
-            blas.multiply(L[after, rows].T, Z[after], Z[rows], scale=-1.0, add=True)
+            if rows.stop < len(L):
+                blas.multiply(L[after, rows].T, Z[after], Z[rows], scale=-1.0, add=True)
             blas.divide_left(L[rows, rows], Z[rows], transposed=True)
         return Z
 
@@ -241,3 +249,31 @@ class Eigen:
         U = self.vectors[:, keep]
         solution: FloatArray = U @ ((U.T @ rhs) / self.values[keep, None])
         return solution
+
+
+def symmetric_basis(E: FloatArray, cut: float) -> tuple[FloatArray, FloatArray]:
+    """Coordinates W with ``W.T @ E @ W = diag(signs)`` on the eigenvectors of E above `cut`.
+
+    Parameters
+    ----------
+    E : (q, q) array
+        Symmetric. All signs are +1 where it is positive semidefinite.
+    cut : float
+        Eigenvalues of at most this size are taken for zero.
+
+    Returns
+    -------
+    W : (q, r) array
+        ``eigenvectors / sqrt(|eigenvalues|)`` of the r that were kept.
+    signs : (r,) array
+        The signs of their eigenvalues.
+
+    Examples
+    --------
+    >>> W, signs = symmetric_basis(np.array([[4.0, 0.0], [0.0, 0.0]]), 1e-12)
+    >>> W.ravel(), signs
+    (array([0.5, 0. ]), array([1.]))
+    """
+    values, vectors = np.linalg.eigh((E + E.T) / 2)
+    keep = np.abs(values) > cut
+    return vectors[:, keep] / np.sqrt(np.abs(values[keep])), np.sign(values[keep])

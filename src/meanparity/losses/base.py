@@ -17,6 +17,7 @@ class Loss(ABC):
 
     is_identity: ClassVar[bool] = True  # whether the response is the score
     is_binary: ClassVar[bool] = False  # whether y is 0 or 1
+    has_response: ClassVar[bool] = True  # whether the response estimates the mean of y
 
     @abstractmethod
     def value(self, y: FloatArray, score: FloatArray) -> FloatArray:

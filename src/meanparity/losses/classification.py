@@ -72,6 +72,7 @@ class Hinge(Rounded):
     """
 
     is_binary: ClassVar[bool] = True
+    has_response: ClassVar[bool] = False
 
     smoothing: float = 0.5
 

@@ -1,8 +1,8 @@
-"""Gaps of predictions between groups, as the paper defines them, of labels, and scorers.
+"""Metrics of the differences between groups, and scorers made from them.
 
-Every metric has the signature of scikit-learn's and Fairlearn's metrics, ``metric(y_true, y_pred,
-*, sensitive_features, sample_weight=None)``. Parity is a property of the predictions alone, so
-`y_true` is not looked at and may be None.
+Every metric has the signature of the metrics in scikit-learn and Fairlearn, ``metric(y_true,
+y_pred, *, sensitive_features, sample_weight=None)``. Parity depends on the predictions alone, so
+`y_true` is ignored and may be None.
 """
 
 from meanparity.metrics.gaps import (

@@ -1,4 +1,4 @@
-"""Gaps of predictions between groups, as the paper defines them."""
+"""Differences between groups in predicted numbers, as defined in the paper."""
 
 from __future__ import annotations
 
@@ -10,31 +10,32 @@ from sklearn.utils import check_array, check_consistent_length
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import CovarianceParity
-from meanparity.groups import Groups, read_columns
-from meanparity.sources import check_weights
+from meanparity.data.columns import read_columns
+from meanparity.data.fit_input import check_weights
+from meanparity.data.groups import Groups
 
 
 def group_means(
     y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
 ) -> dict[Hashable, Any]:
-    """Mean prediction in each group.
+    """Mean prediction of each group.
 
     Parameters
     ----------
     y_true : ignored
-        Kept for the signature that metrics share.
+        Present because all metrics share one signature.
     y_pred : array-like of shape (n,) or (n, m)
         Predictions.
     sensitive_features : array-like of shape (n,) or (n, r), or data frame
         Sensitive columns.
     sample_weight : array-like of shape (n,), optional
-        Weights.
+        Weights of the rows.
 
     Returns
     -------
     dict
-        The mean, a float or an (m,) array, for each group: keyed by the sensitive value, or by the
-        tuple of values when there are several columns.
+        The mean of each group, a float or an (m,) array. The keys are the sensitive values, or
+        tuples of values if there are several sensitive columns.
 
     Examples
     --------
@@ -54,16 +55,18 @@ def mean_parity_gap(
     sample_weight: Any = None,
     control_features: Any = None,
 ) -> Any:
-    """The paper's SMD: ``Σ_j |mean_j(g) − mean(g)|`` over the groups j.
+    """Sum of the absolute gaps between group means and the overall mean.
 
-    With two groups that is the difference of the two group means.
+    ``Σ_j |mean_j(g) − mean(g)|`` over the groups j. For two groups this is the absolute difference
+    between the two group means. The paper calls it SMD; it is not a standardised mean difference.
 
     Parameters
     ----------
     y_true, y_pred, sensitive_features, sample_weight
-        See `group_means`.
+        As in `group_means`.
     control_features : array-like of shape (n,) or (n, c), or data frame, optional
-        Then groups are compared inside each stratum, and there is a gap for each of them.
+        Control columns. If they are given, each group's mean is compared with the mean of its
+        stratum, and there is one gap for each group in each stratum.
 
     Returns
     -------
@@ -86,14 +89,17 @@ def max_mean_gap(
     sample_weight: Any = None,
     control_features: Any = None,
 ) -> Any:
-    """Largest distance of a group's mean from the overall mean: ``max_j |mean_j(g) − mean(g)|``.
+    """Largest absolute gap between a group mean and the overall mean.
+
+    ``max_j |mean_j(g) − mean(g)|`` over the groups j.
 
     Parameters
     ----------
     y_true, y_pred, sensitive_features, sample_weight
-        See `group_means`.
+        As in `group_means`.
     control_features : array-like of shape (n,) or (n, c), or data frame, optional
-        Then groups are compared inside each stratum, and there is a gap for each of them.
+        Control columns. If they are given, each group's mean is compared with the mean of its
+        stratum, and there is one gap for each group in each stratum.
 
     Returns
     -------
@@ -111,15 +117,16 @@ def max_mean_gap(
 def wasserstein_gap(
     y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
 ) -> Any:
-    """The paper's DPD: ``Σ_j W₁(g | group j, g)``, 1-Wasserstein distances of distributions.
+    """Sum of the Wasserstein distances between the groups' distributions and the overall one.
 
-    It is never smaller than `mean_parity_gap` (Proposition 1 of the paper), and zero only when all
-    groups have the same distribution of predictions.
+    ``Σ_j W₁(g | group j, g)`` with the 1-Wasserstein distance (the paper's DPD). It is never
+    smaller than `mean_parity_gap` (Proposition 1 of the paper), and it is zero only if the
+    predictions have the same distribution in all groups.
 
     Parameters
     ----------
     y_true, y_pred, sensitive_features, sample_weight
-        See `group_means`.
+        As in `group_means`.
 
     Returns
     -------
@@ -152,14 +159,16 @@ def covariance_norm(
     degree: int = 3,
     coef0: float = 1.0,
 ) -> Any:
-    """The paper's Norm of Cov: ``‖Cov(φ_S(S), g)‖`` in the feature space of a sensitive kernel.
+    """Norm of the covariance between the predictions and features of the sensitive columns.
+
+    ``‖Cov(φ_S(S), g)‖`` in the feature space of a sensitive kernel (the paper's Norm of Cov).
 
     Parameters
     ----------
     y_true, y_pred, sensitive_features, sample_weight
-        See `group_means`.
+        As in `group_means`.
     kernel, gamma, degree, coef0
-        The sensitive kernel, as in `CovarianceParity`.
+        Sensitive kernel and its parameters, as in `CovarianceParity`.
 
     Returns
     -------
@@ -173,46 +182,47 @@ def covariance_norm(
     values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
     weight = np.ones(groups.n_rows) if weight is None else weight
     centred = values - np.average(values, axis=0, weights=weight)
-    features = CovarianceParity(kernel, gamma, degree, coef0).features(groups)
+    features = CovarianceParity(kernel, gamma=gamma, degree=degree, coef0=coef0).features(groups)
     covariance = features.T @ groups.sums((centred.T * weight).T) / weight.sum()
     return _output(np.sqrt((covariance**2).sum(axis=0)))
 
 
 def _areas_between(column: FloatArray, groups: Groups, weight: FloatArray) -> float:
-    """Area between each group's distribution function and everybody's F, in one sort.
+    """Sum over groups of the area between the group's distribution function and the overall F.
 
-    Between two neighbours of a group its function is a constant c and F grows: their difference
-    changes sign at most once, and the areas before and after follow from the integral of F.
+    One sort is enough: between two neighbouring values of a group its distribution function is a
+    constant c while F grows, so their difference changes sign at most once, and the areas before
+    and after that point follow from the integral of F.
     """
     order = np.argsort(column, kind="stable")
     x, codes, mass = column[order] - column[order[0]], groups.codes[order], weight[order]
     F = np.cumsum(mass) / mass.sum()
     integral = np.concatenate([[0.0], np.cumsum(F[:-1] * np.diff(x))])
-    # the rows of one group after another; c is what it has reached at each of them
+    # rows ordered by group; c is the group's distribution function at each of them
     rows = np.argsort(codes, kind="stable")
-    of, sizes = codes[rows], np.bincount(codes, minlength=groups.n_groups)
+    group, sizes = codes[rows], np.bincount(codes, minlength=groups.n_groups)
     ends = np.cumsum(sizes)
     reached = np.cumsum(mass[rows])
     before = np.concatenate([[0.0], reached[ends[:-1] - 1]])
-    c = (reached - before[of]) / (reached[ends - 1] - before)[of]
+    c = (reached - before[group]) / (reached[ends - 1] - before)[group]
     after = np.append(rows[1:], 0)
     after[ends - 1] = len(x) - 1
-    firsts = rows[ends - sizes]  # before it, a group's function is zero
+    firsts = rows[ends - sizes]  # before its first row, a group's function is zero
     turn = np.clip(np.searchsorted(F, c), rows, after)
     areas = c * (2 * x[turn] - x[rows] - x[after])
     areas += integral[rows] + integral[after] - 2 * integral[turn]
-    # what rounding left of nothing may be below zero
+    # rounding can make an area of zero slightly negative
     return float(np.maximum(areas, 0.0).sum() + integral[firsts].sum())
 
 
 def _mean_gaps(
     y_pred: Any, sensitive_features: Any, sample_weight: Any, control_features: Any
 ) -> FloatArray:
-    """Group means less the mean of all rows, or of their stratum: (r,) or (r, m)."""
+    """Group means minus the overall mean, or minus the mean of their stratum: (r,) or (r, m)."""
     values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
     if control_features is None:
-        gaps: FloatArray = groups.means(values, weight) - np.average(values, axis=0, weights=weight)
-        return gaps
+        overall: FloatArray = np.average(values, axis=0, weights=weight)
+        return groups.means(values, weight) - overall
     control = read_columns(control_features, n_rows=len(values), role="control")
     strata = Groups.from_columns(control)
     pairs = np.stack([strata.codes, groups.codes], axis=1)
@@ -220,18 +230,17 @@ def _mean_gaps(
         ("stratum", "group"), [range(strata.n_groups), range(groups.n_groups)], pairs, "error"
     )
     weight = np.ones(len(values)) if weight is None else weight
-    heavy = cells.sums(weight) > 0
-    with np.errstate(invalid="ignore"):  # cells of no weight, which are left out
-        of_cells, of_strata = cells.means(values, weight), strata.means(values, weight)
+    with np.errstate(invalid="ignore"):  # cells without weight, which are dropped below
+        cell_means, stratum_means = cells.means(values, weight), strata.means(values, weight)
     stratum = np.array([label[0] for label in cells.labels], dtype=int)
-    inside: FloatArray = (of_cells - of_strata[stratum])[heavy]
-    return inside
+    gaps: FloatArray = (cell_means - stratum_means[stratum])[cells.sums(weight) > 0]
+    return gaps
 
 
 def check_predictions(
     y_pred: Any, sensitive_features: Any, sample_weight: Any
 ) -> tuple[FloatArray, Groups, FloatArray | None]:
-    """Predictions, groups and weights of as many rows; every group has weight."""
+    """Check predictions, groups and weights; every group must have positive weight."""
     values = check_array(y_pred, ensure_2d=False, dtype=np.float64, input_name="y_pred")
     groups = Groups.from_columns(sensitive_features)
     check_consistent_length(values, groups.codes)
@@ -242,11 +251,11 @@ def check_predictions(
     if empty.any():
         raise ValueError(
             f"sample_weight is zero in all rows of group {groups.names[int(empty.argmax())]!r}, "
-            "so it has no mean. Leave its rows out, or give them weight."
+            "so the group has no mean. Leave its rows out, or give them weight."
         )
     return values, groups, weight
 
 
 def _output(value: Any) -> Any:
-    """A float for one output, the array for several."""
+    """Return a float for one output, and the array for several."""
     return float(value) if np.ndim(value) == 0 else value

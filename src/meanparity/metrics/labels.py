@@ -1,4 +1,4 @@
-"""Metrics of decisions: who is selected. They refuse predictions that are not labels."""
+"""Metrics of decisions: how often each group is selected. Predicted numbers are refused."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanparity._typing import FloatArray
-from meanparity.groups import Groups, is_missing, plain_column
+from meanparity.data.columns import is_missing, plain_column
+from meanparity.data.groups import Groups
 from meanparity.metrics.gaps import check_predictions
+
+_THRESHOLD = (
+    "Turn predicted numbers into labels with a threshold, y_pred >= t, or compare their means with "
+    "mean_parity_gap."
+)
 
 
 def selection_rates(
@@ -21,26 +27,27 @@ def selection_rates(
     sample_weight: Any = None,
     pos_label: Any = None,
 ) -> dict[Hashable, float]:
-    """Share of each group that gets the positive label.
+    """Share of each group that receives the positive label.
 
     Parameters
     ----------
     y_true : ignored
-        Kept for the signature that metrics share.
+        Present because all metrics share one signature.
     y_pred : array-like of shape (n,)
-        Labels of at most two kinds. Predicted numbers have to be cut at a threshold first.
+        Labels with at most two different values. Turn predicted numbers into labels with a
+        threshold first.
     sensitive_features : array-like of shape (n,) or (n, r), or data frame
         Sensitive columns.
     sample_weight : array-like of shape (n,), optional
-        Weights.
+        Weights of the rows.
     pos_label : label, optional
-        Which label is the positive one; needed unless the labels are 0 and 1, −1 and 1, or False
-        and True. Where all have one and the same other label, nobody is selected.
+        The positive label. It is required unless the labels are 0 and 1, −1 and 1, or False and
+        True. If all rows have the same other label, nobody is selected.
 
     Returns
     -------
     dict
-        The share for each group, keyed as in `group_means`.
+        The share for each group, with the keys of `group_means`.
 
     Examples
     --------
@@ -59,15 +66,20 @@ def selection_rate_gap(
     sample_weight: Any = None,
     pos_label: Any = None,
 ) -> float:
-    """Largest difference of two groups' selection rates: demographic parity of decisions.
+    """Largest difference between the selection rates of two groups.
 
-    Mean parity of scores does not make it small: it says nothing of how many scores of a group lie
-    above a threshold.
+    It is zero under demographic parity of the decisions. Mean parity of scores does not make it
+    small, because equal mean scores do not determine how many scores of a group exceed a
+    threshold.
 
     Parameters
     ----------
     y_true, y_pred, sensitive_features, sample_weight, pos_label
-        See `selection_rates`.
+        As in `selection_rates`.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -86,15 +98,19 @@ def selection_rate_ratio(
     sample_weight: Any = None,
     pos_label: Any = None,
 ) -> float:
-    """Smallest selection rate over the largest one; 1 if nobody is selected.
+    """Ratio of the smallest to the largest selection rate; 1 if nobody is selected.
 
-    The "four-fifths rule" of the United States' employment guidelines asks whether it is 0.8 or
-    more.
+    The "four-fifths rule" in the employment guidelines of the United States asks whether this
+    ratio is at least 0.8.
 
     Parameters
     ----------
     y_true, y_pred, sensitive_features, sample_weight, pos_label
-        See `selection_rates`.
+        As in `selection_rates`.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -108,7 +124,7 @@ def selection_rate_ratio(
 def _rates(
     y_pred: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any
 ) -> tuple[FloatArray, Groups]:
-    """Selection rate of each group, and the groups."""
+    """Selection rates, (k,), and the groups."""
     selected = _selected(plain_column(y_pred, "y_pred"), pos_label)
     chosen, groups, weight = check_predictions(selected, sensitive_features, sample_weight)
     return groups.means(chosen, weight), groups
@@ -122,40 +138,42 @@ def _selected(labels: NDArray[Any], pos_label: Any) -> FloatArray:
         raise ValueError(f"y_pred has shape {labels.shape}. Pass one label for each row.")
     found = _distinct(labels)
     if len(found) > 2:
-        some = ", ".join(repr(value) for value in found[:3])
+        examples = ", ".join(repr(value) for value in found[:3])
         raise ValueError(
-            f"y_pred has {len(found)} different values ({some}, ...), but selection rates are "
-            "about labels of two kinds. Cut predicted numbers at a threshold, y_pred >= t, or "
-            "compare their means with mean_parity_gap."
+            f"y_pred has {len(found)} different values ({examples}, ...), but selection rates need "
+            f"two labels. {_THRESHOLD}"
         )
     if any(isinstance(value, float) and not value.is_integer() for value in found):
         raise ValueError(
-            f"y_pred holds {found[0]!r}, which is a number and no label. Cut predicted numbers at "
-            "a threshold, y_pred >= t, or compare their means with mean_parity_gap."
+            f"y_pred contains {found[0]!r}, which is a predicted number and not a label. "
+            f"{_THRESHOLD}"
         )
     if pos_label is None:
         if not any(set(found) <= pair for pair in ({0, 1}, {-1, 1})):
             raise ValueError(
-                f"y_pred has the labels {', '.join(map(repr, found))}. Pass pos_label, the one "
+                f"y_pred has the labels {', '.join(map(repr, found))}. Pass pos_label, the label "
                 "that means being selected."
             )
         pos_label = 1
     elif np.ndim(pos_label) or (pos_label not in found and len(found) == 2):
         raise ValueError(
-            f"pos_label={pos_label!r} is not among the labels {', '.join(map(repr, found))}."
+            f"pos_label={pos_label!r} is not among the labels {', '.join(map(repr, found))}. Pass "
+            "one of them."
         )
     return np.array([value == pos_label for value in labels.tolist()], dtype=float)
 
 
 def _distinct(labels: NDArray[Any]) -> list[Any]:
-    """The different labels; missing ones are refused."""
+    """Return the different labels; missing labels are refused."""
     try:
         found = list(dict.fromkeys(labels.tolist()))
     except TypeError as error:
-        raise ValueError(f"y_pred holds {labels[0]!r}. Pass one label for each row.") from error
+        raise ValueError(
+            f"y_pred contains {labels[0]!r}, which is not a label. Pass one label for each row."
+        ) from error
     missing = [value for value in found if is_missing(value)]
     if missing:
         raise ValueError(
-            f"y_pred has missing labels ({missing[0]!r}). Leave these rows out, or decide them."
+            f"y_pred has missing labels ({missing[0]!r}). Leave these rows out, or fill the labels."
         )
     return found

@@ -1,4 +1,4 @@
-"""Gaps as scores, for scikit-learn's searches and cross-validation."""
+"""Scorers for scikit-learn's searches and cross-validation."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 import sklearn
 from sklearn.metrics import make_scorer
 
+from meanparity.data.features import FeatureLayout
 from meanparity.metrics import gaps, labels
-from meanparity.sources import Table
 
-METRICS: dict[str, Callable[..., Any]] = {
+_METRICS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         gaps.max_mean_gap,
@@ -35,29 +35,33 @@ def parity_scorer(
     response_method: str = "predict",
     **parameters: Any,
 ) -> Callable[..., float]:
-    """A scorer for `GridSearchCV`, `cross_validate` and the like: minus the gap.
+    """Make a scorer for `GridSearchCV`, `cross_validate` and similar functions from a metric.
 
     Parameters
     ----------
     metric : str or callable, default="max_mean_gap"
-        One of `meanparity.metrics` that gives a number, by its name, or a function
-        ``metric(y_true, y_pred, *, sensitive_features, ...)``, such as Fairlearn's.
+        Name of a metric in `meanparity.metrics` that returns one number, or a function
+        ``metric(y_true, y_pred, *, sensitive_features, ...)`` such as those of Fairlearn.
     sensitive_columns : int, str or list of them, optional
-        Columns of X that say who is in which group. Without, the groups travel as metadata:
-        the scorer asks for ``sensitive_features`` (and ``control_features``, if the metric knows
-        them), which needs ``sklearn.set_config(enable_metadata_routing=True)``. To route
-        weights as well, ``scorer.set_score_request(sensitive_features=True, sample_weight=True)``.
+        Columns of X that contain the groups. Without them, the groups are routed as metadata: the
+        scorer requests ``sensitive_features`` (and ``control_features`` if the metric has that
+        parameter), which requires ``sklearn.set_config(enable_metadata_routing=True)``. To route
+        weights as well, call
+        ``scorer.set_score_request(sensitive_features=True, sample_weight=True)``.
     greater_is_better : bool, optional
-        By default a gap is better small, and `selection_rate_ratio` large.
+        Whether a larger value of the metric is better. By default this is True for
+        `selection_rate_ratio` and False for all others.
     response_method : str, default="predict"
-        What is compared: "predict", "predict_proba" or "decision_function".
+        Method of the estimator whose output is compared: "predict", "predict_proba" or
+        "decision_function".
     **parameters
-        Go to the metric.
+        Further parameters of the metric.
 
     Returns
     -------
     scorer
-        Called with an estimator, X and y; greater is better, so gaps come back negative.
+        A function of an estimator, X and y. Greater scores are better, so the sign of a gap is
+        reversed.
 
     Examples
     --------
@@ -68,39 +72,42 @@ def parity_scorer(
     -2.0
     """
     if isinstance(metric, str):
-        if metric not in METRICS:
+        if metric not in _METRICS:
             raise ValueError(
-                f"metric={metric!r} is not known. Pass one of {', '.join(METRICS)}, or a function."
+                f"metric={metric!r} is not known. Pass one of {', '.join(_METRICS)}, or a function."
             )
-        metric = METRICS[metric]
+        metric = _METRICS[metric]
     if not callable(metric):
-        raise TypeError(f"metric={metric!r} is not a function. Pass one, or a name.")
+        raise TypeError(
+            f"metric={metric!r} is neither a name nor a function. Pass one of "
+            f"{', '.join(_METRICS)}, or a function."
+        )
     if greater_is_better is None:
         greater_is_better = metric is labels.selection_rate_ratio
     scorer = make_scorer(
-        GroupMetric(metric),
+        _GroupMetric(metric),
         greater_is_better=greater_is_better,
         response_method=response_method,
         **parameters,
     )
-    asked = {"sensitive_features": True}
+    requested = {"sensitive_features": True}
     if _takes_control(metric):
-        asked["control_features"] = True
+        requested["control_features"] = True
     with sklearn.config_context(enable_metadata_routing=True):
-        scorer = scorer.set_score_request(**asked)
-    return scorer if sensitive_columns is None else ColumnScorer(scorer, sensitive_columns)
+        scorer = scorer.set_score_request(**requested)
+    return scorer if sensitive_columns is None else _ColumnScorer(scorer, sensitive_columns)
 
 
 def _takes_control(metric: Callable[..., Any]) -> bool:
     try:
         return "control_features" in signature(metric).parameters
-    except ValueError:  # a function that does not tell
+    except ValueError:  # a function without a readable signature
         return False
 
 
 @dataclass(frozen=True)
-class GroupMetric:
-    """A metric that says what is missing.
+class _GroupMetric:
+    """A metric that explains how to pass the groups if they are missing.
 
     Parameters
     ----------
@@ -117,31 +124,31 @@ class GroupMetric:
     def __call__(
         self, y_true: Any, y_pred: Any, *, sensitive_features: Any = None, **more: Any
     ) -> float:
-        """The metric, one number."""
+        """Compute the metric, which must be one number."""
         if sensitive_features is None:
             raise ValueError(
-                "The scorer was not told who is in which group. Turn routing on, "
-                "sklearn.set_config(enable_metadata_routing=True), and pass sensitive_features to "
-                "fit, or as params={'sensitive_features': ...}; or pass parity_scorer("
-                "sensitive_columns=...)."
+                "The scorer received no sensitive_features. Either enable metadata routing with "
+                "sklearn.set_config(enable_metadata_routing=True) and pass sensitive_features to "
+                "fit, or as params={'sensitive_features': ...}; or name columns of X with "
+                "parity_scorer(sensitive_columns=...)."
             )
         value = self.metric(y_true, y_pred, sensitive_features=sensitive_features, **more)
         if np.ndim(value) > 0:
             raise ValueError(
-                f"{self.__name__} gives {np.size(value)} numbers for predictions of shape "
-                f"{np.shape(y_pred)}. Score each output apart."
+                f"{self.__name__} returns {np.size(value)} numbers for predictions of shape "
+                f"{np.shape(y_pred)}. Score each output separately."
             )
         return float(value)
 
 
 @dataclass(frozen=True)
-class ColumnScorer:
-    """A scorer that finds the groups in columns of X.
+class _ColumnScorer:
+    """A scorer that reads the groups from columns of X.
 
     Parameters
     ----------
     scorer : scorer
-        Takes ``sensitive_features``.
+        A scorer with the parameter ``sensitive_features``.
     sensitive_columns : int, str or list of them
         Positions or names of the columns.
     """
@@ -150,7 +157,7 @@ class ColumnScorer:
     sensitive_columns: Any
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
-        """The score of a fitted estimator on these rows."""
-        groups = Table.like(X, self.sensitive_columns, False).sensitive_values(X)
+        """Score a fitted estimator on the rows of X."""
+        groups = FeatureLayout.from_table(X, self.sensitive_columns).sensitive_values(X)
         with sklearn.config_context(enable_metadata_routing=True):
             return float(self.scorer(estimator, X, y, sensitive_features=groups))

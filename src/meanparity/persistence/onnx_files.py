@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from meanparity._typing import FloatArray
+from meanparity.data.fit_input import check_unfairness
 from meanparity.files import write_atomically
-from meanparity.path import check_unfairness
 from meanparity.persistence.plain import PlainModel
 
 _OPSET = 17

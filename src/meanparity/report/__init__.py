@@ -1,6 +1,6 @@
-"""One page about a fitted model, for people who did not fit it."""
+"""A report about a fitted model: one HTML page for readers who did not fit it."""
 
 from meanparity.report.page import Report, make_report
-from meanparity.report.parts import Part
+from meanparity.report.summary import PredictedRows
 
-__all__ = ["Part", "Report", "make_report"]
+__all__ = ["PredictedRows", "Report", "make_report"]

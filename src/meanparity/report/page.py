@@ -1,4 +1,4 @@
-"""The page: one file with everything in it."""
+"""The report as one HTML file without external resources."""
 
 from __future__ import annotations
 
@@ -13,38 +13,44 @@ from typing import Any
 
 import numpy as np
 
-from meanparity._typing import FloatArray
+from meanparity._typing import FloatArray, IntArray
 from meanparity.audit import Proxies, proxies
+from meanparity.audit.checks import format_number
+from meanparity.audit.proxies import explained_share
 from meanparity.files import write_atomically
-from meanparity.path import Comparison
-from meanparity.report.parts import BINS, MOST_GROUPS, STEPS, Part, Summary
-from meanparity.report.words import number, rows_of, share, verdict
+from meanparity.report.summary import BINS, MOST_GROUPS, STEPS, PredictedRows, Summary
+from meanparity.report.words import describe_gap, format_share, group_table, reference, verdict
+from meanparity.tradeoff import Comparison
 
-_DRIVERS = 12
-_ENOUGH_ROWS = 20_000  # for drivers and proxies
+_MOST_DRIVERS = 12
+_MOST_COLUMN_ROWS = 20_000  # rows on which drivers and proxies are computed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """A page about a fitted model.
 
+    It displays itself in notebooks; `save` writes it to a file.
+
     Parameters
     ----------
     summaries : tuple of Summary
-        What is known of each set of rows.
+        What the page shows of each set of rows.
     target : str
-        What is predicted.
+        Name of the outcome.
     position : float
-        The dial's.
+        Position of the model between the constrained (0) and the unconstrained model (1).
     constraint : str
-        What was constrained, in words.
+        One sentence that says what the constraint makes equal.
     drivers : tuple of (str, float, float)
-        Columns, and the shares of the variance of the free and of the constrained predictions that
-        each explains alone.
+        Columns, and the shares of the variance of the unconstrained and of the model's predictions
+        that each explains by itself.
     proxies : Proxies or None
-        Which columns tell the groups.
+        How well columns predict group membership.
+    column_rows : str
+        The rows on which drivers and proxies were computed.
     facts : mapping of str to str
-        What else is known: data, versions, command.
+        Further facts, such as data, versions and the command.
     """
 
     summaries: tuple[Summary, ...]
@@ -53,39 +59,57 @@ class Report:
     constraint: str
     drivers: tuple[tuple[str, float, float], ...]
     proxies: Proxies | None
+    column_rows: str
     facts: Mapping[str, str]
 
+    @property
+    def lead(self) -> str:
+        """What was constrained, and how much of the constraint was dropped."""
+        lead = f"Constraint: {self.constraint}"
+        if self.position > 0:
+            between = "between this constraint (0) and no constraint (1)"
+            lead += f" The model has unfairness {self.position:.3g}, {between}."
+        return lead
+
     def to_html(self) -> str:
-        """The page: it needs no network and no other file."""
+        """Return the page as HTML that needs no network and no other file."""
         try:
             import jinja2
         except ImportError as error:
-            message = "The report needs jinja2: pip install 'meanparity[report]'."
+            message = "The report needs jinja2. Run: pip install 'meanparity[report]'"
             raise ImportError(message) from error
         folder = files("meanparity.report") / "templates"
         environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-        environment.filters.update(number=number, share=share)
+        environment.filters.update(number=format_number, share=format_share)
         template = environment.from_string((folder / "report.html.j2").read_text("utf-8"))
         return template.render(
             report=self,
             verdict=verdict(self.summaries, self.target, self.position),
-            tables=[rows_of(summary) for summary in self.summaries],
+            tables=[group_table(summary) for summary in self.summaries],
+            reference=reference(self.summaries[0]),
+            imposed=" and ".join(
+                f"{len(summary.predicted):,} {summary.predicted.name}"
+                for summary in self.summaries
+                if summary.predicted.constrained
+            ),
             most_groups=MOST_GROUPS,
             style=(folder / "report.css").read_text("utf-8"),
             script=(folder / "report.js").read_text("utf-8"),
-            data=_safe_json(
+            data=_script_json(
                 {
                     "target": self.target,
                     "position": self.position,
                     "steps": STEPS,
                     "bins": BINS,
-                    "parts": [summary.data for summary in self.summaries],
+                    "parts": [
+                        {**summary.data, "gap": describe_gap(summary)} for summary in self.summaries
+                    ],
                 }
             ),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file; another file there is replaced at once."""
+        """Write the page to a file, which replaces an existing file only once it is complete."""
         write_atomically(Path(path), self.to_html())
 
     def _repr_html_(self) -> str:
@@ -96,110 +120,134 @@ class Report:
         )
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"{len(s.part.fair):,} {s.part.name}" for s in self.summaries)
+        rows = ", ".join(f"{len(s.predicted):,} {s.predicted.name}" for s in self.summaries)
         return f"Report({rows})"
 
 
 def make_report(
-    parts: Sequence[Part],
+    row_sets: Sequence[PredictedRows],
     *,
     comparison: Comparison,
     position: float,
     target: str = "y",
-    columns: Any = None,
+    constraint: str | None = None,
+    columns: tuple[Any, PredictedRows] | None = None,
     origin: Mapping[str, str] | None = None,
     facts: Mapping[str, str] | None = None,
 ) -> Report:
-    """Sum up predictions on several sets of rows.
+    """Make a report about predictions on one or several sets of rows.
 
     Parameters
     ----------
-    parts : sequence of Part
-        Rows with the predictions of both ends; the first may have columns.
+    row_sets : sequence of PredictedRows
+        Rows with the predictions of the constrained and of the unconstrained model.
     comparison : Comparison
-        What the constraint compares.
+        What the constraint compares, ``model.tradeoff_.comparison``.
     position : float
-        The dial's.
-    target : str
-        What is predicted.
-    columns : (data frame of numbers, Part), optional
-        Features of some rows and these rows, for drivers and proxies.
+        Position of the model between the constrained (0) and the unconstrained model (1).
+    target : str, default="y"
+        Name of the outcome.
+    constraint : str, optional
+        One sentence that says what the constraint makes equal on the rows used in fit. By default
+        the constraint is described on the first set of rows on which it was imposed, or else on
+        the first set.
+    columns : (data frame of numbers, PredictedRows), optional
+        Features of some rows, and these rows, from which drivers and proxies are computed.
     origin : mapping of str to str, optional
-        Which column of a table each of `columns` came from.
+        For each encoded column of that data frame, the column of the original table.
     facts : mapping of str to str, optional
-        What else is known.
+        Further facts for the last section of the page.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(300, random_state=0)
+    >>> tradeoff = ParityRidge().fit(X, y, sensitive_features=s).tradeoff_
+    >>> rows = PredictedRows(
+    ...     "training rows", *tradeoff.predict(X, [0.0, 1.0]), s, y, constrained=True
+    ... )
+    >>> report = make_report([rows], comparison=tradeoff.comparison, position=0.0)
+    >>> report
+    Report(300 training rows)
+    >>> report.constraint
+    'The mean prediction is the same in every group of sensitive.'
     """
-    summaries = tuple(Summary.of(part, comparison, position) for part in parts)
+    summaries = tuple(Summary.from_rows(rows, comparison, position) for rows in row_sets)
+    if constraint is None:
+        described = next((rows for rows in row_sets if rows.constrained), row_sets[0])
+        constraint = comparison.constraint.describe(described.as_rows(comparison))
     drivers: tuple[tuple[str, float, float], ...] = ()
-    found: Proxies | None = None
+    found, column_rows = None, ""
     if columns is not None:
-        frame, part = columns
-        some = np.arange(len(part.fair))
-        if len(some) > _ENOUGH_ROWS:
-            some = np.sort(np.random.default_rng(0).permutation(len(some))[:_ENOUGH_ROWS])
-        blocks = _blocks(frame.iloc[some], origin or {})
-        values = (1 - position) * part.fair + position * part.free
-        ends = [_shares(blocks, end[some, None]) for end in (part.free, values)]
-        best = sorted(blocks, key=lambda name: -max(ends[0][name], ends[1][name]))[:_DRIVERS]
-        drivers = tuple((name, ends[0][name], ends[1][name]) for name in best)
-        groups = comparison.reading.groups(part.sensitive_features)
-        others = {n: X for n, X in blocks.items() if n not in comparison.reading.sensitive}
+        frame, rows = columns
+        used = np.arange(len(rows))
+        if len(used) > _MOST_COLUMN_ROWS:
+            used = np.sort(np.random.default_rng(0).permutation(len(used))[:_MOST_COLUMN_ROWS])
+        column_rows = f"{len(used):,} {rows.name}"
+        if len(used) < len(rows):
+            column_rows = f"{len(used):,} of {len(rows):,} {rows.name}"
+        blocks = _blocks(frame.iloc[used], origin or {})
+        drivers = _drivers(blocks, rows.free[used], rows.at(position)[used])
+        groups = comparison.schema.read_groups(rows.sensitive_features)
+        others = {n: X for n, X in blocks.items() if n not in comparison.schema.sensitive}
         if groups is not None and others:
-            codes = np.asarray(groups.codes)[some]
-            inside = codes >= 0
-            if len(np.unique(codes[inside])) > 1:
-                found = _proxies({n: X[inside] for n, X in others.items()}, codes[inside])
-    words = _constraint_words(comparison)
-    return Report(summaries, target, position, words, drivers, found, dict(facts or {}))
+            found = _proxies(others, np.asarray(groups.codes)[used])
+    return Report(
+        summaries, target, position, constraint, drivers, found, column_rows, dict(facts or {})
+    )
 
 
 def _blocks(frame: Any, origin: Mapping[str, str]) -> dict[str, FloatArray]:
-    """The numbers that each column of a table became."""
+    """The encoded columns of each column of the original table: (n, d) each."""
     names: dict[str, list[str]] = {}
     for name in frame.columns:
         names.setdefault(str(origin.get(name, name)), []).append(name)
-    return {name: np.asarray(frame[some], dtype=float) for name, some in names.items()}
+    return {name: np.asarray(frame[parts], dtype=float) for name, parts in names.items()}
 
 
-def _shares(blocks: Mapping[str, FloatArray], targets: FloatArray) -> dict[str, float]:
-    """Share of the variance of targets, (n, k), that each block of columns explains alone."""
-    centred = targets - targets.mean(axis=0)
-    total = float((centred**2).sum())
-    found = {}
-    for name, X in blocks.items():
-        basis, sizes, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-        basis = basis[:, sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1e-300)]
-        found[name] = float(((basis.T @ centred) ** 2).sum()) / total if total > 0 else 0.0
-    return found
+def _drivers(
+    blocks: Mapping[str, FloatArray], free: FloatArray, now: FloatArray
+) -> tuple[tuple[str, float, float], ...]:
+    """The columns that explain most of the variance of either prediction, (n,)."""
+    before, after = (_shares(blocks, values[:, None]) for values in (free, now))
+    best = sorted(blocks, key=lambda name: -max(before[name], after[name]))[:_MOST_DRIVERS]
+    return tuple((name, before[name], after[name]) for name in best)
 
 
-def _proxies(blocks: Mapping[str, FloatArray], codes: Any) -> Proxies:
-    """How much of the groups each column tells, and all together."""
-    indicators = (codes[:, None] == np.unique(codes)).astype(float)
-    shares = _shares(blocks, indicators)
+def _proxies(blocks: Mapping[str, FloatArray], codes: IntArray) -> Proxies | None:
+    """How well each column, and all together, predict the group; None if there is one group."""
+    inside = codes >= 0
+    codes, blocks = codes[inside], {name: X[inside] for name, X in blocks.items()}
+    present = np.unique(codes)
+    if len(present) < 2:
+        return None
+    shares = _shares(blocks, (codes[:, None] == present).astype(float))
     joint = proxies(np.hstack(list(blocks.values())), sensitive_features=codes).joint
     return Proxies(tuple(sorted(shares.items(), key=lambda item: -item[1])), joint)
 
 
-def _constraint_words(comparison: Comparison) -> str:
-    reading = comparison.reading
-    kind = type(comparison.constraint).__name__
-    numbers = ", ".join(reading.continuous)
-    categories = ", ".join(reading.categories)
-    words = []
-    what = "the mean error" if kind == "ResidualParity" else "the mean prediction"
-    if categories and (reading.intersectional or len(reading.categories) == 1):
-        words.append(f"{what} is the same in every group of {categories}")
-    elif categories:
-        words.append(f"{what} is the same in every group of each of {categories} apart")
-    if numbers:
-        words.append(f"predictions have no covariance with {numbers}")
-    where = f", within each stratum of {', '.join(reading.control)}" if reading.control else ""
-    return " and ".join(words) + where
+def _shares(blocks: Mapping[str, FloatArray], targets: FloatArray) -> dict[str, float]:
+    """Share of the variance of targets, (n, k), that each block of columns explains."""
+    centred = targets - targets.mean(axis=0)
+    return {
+        name: explained_share(_without_rounding(X - X.mean(axis=0), X), centred)
+        for name, X in blocks.items()
+    }
 
 
-def _safe_json(value: Any) -> str:
-    """JSON that can stand inside a script element."""
+def _without_rounding(centred: FloatArray, X: FloatArray) -> FloatArray:
+    """Columns that are constant up to rounding as zeros."""
+    varies = np.abs(centred).max(axis=0) > 1e-12 * np.abs(X).max(axis=0)
+    return np.where(varies, centred, 0.0)
+
+
+def _script_json(value: Any) -> str:
+    """JSON that is safe inside a script element."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

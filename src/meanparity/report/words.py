@@ -1,35 +1,23 @@
-"""What the numbers say, in plain words that promise no more than they show."""
+"""The sentences and tables of a report. They claim no more than the numbers beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from meanparity.audit import GroupFinding
-from meanparity.report.parts import Summary
+from meanparity.audit.checks import format_number
+from meanparity.report.summary import Summary
 
-_ENOUGH = 10  # rows of a group whose gap is judged
-
-
-def number(value: float, zero: float = 0.0) -> str:
-    """A number as people write it: four digits that count, and 0 for what is rounding.
-
-    Examples
-    --------
-    >>> number(12345.6), number(0.012345), number(1e-16), number(1e-16, 1e-9), number(-3.0)
-    ('12,346', '0.01235', '1e-16', '0', '-3')
-    """
-    if abs(value) <= zero:
-        return "0"
-    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+_FEWEST_ROWS = 10  # groups with fewer rows are not assessed
 
 
-def share(value: float) -> str:
-    """A share as a percentage.
+def format_share(value: float) -> str:
+    """Format a share as a percentage.
 
     Examples
     --------
-    >>> share(0.5), share(0.123456), share(0.0123), share(0.0004), share(0.0)
-    ('50%', '12%', '1.2%', 'under 0.1%', '0%')
+    >>> [format_share(value) for value in (0.5, 0.123456, 0.0123, 0.0004, 0.0)]
+    ['50%', '12%', '1.2%', 'under 0.1%', '0%']
     """
     if value == 0 or value >= 0.1:
         return f"{100 * value:.0f}%"
@@ -37,106 +25,152 @@ def share(value: float) -> str:
 
 
 def verdict(summaries: Sequence[Summary], target: str, position: float) -> list[str]:
-    """A few sentences: what was asked for, what holds where it was not, what it costs."""
-    sentences = [_held(summary, position) for summary in summaries if summary.part.constrained]
-    others = [summary for summary in summaries if not summary.part.constrained]
-    sentences += [_elsewhere(summary) for summary in others]
-    known = [summary for summary in (*others, *summaries) if summary.part.y is not None]
+    """Say what holds where the constraint was imposed, what holds elsewhere, and what it costs."""
+    constrained = [summary for summary in summaries if summary.predicted.constrained]
+    others = [summary for summary in summaries if not summary.predicted.constrained]
+    sentences = [_where_imposed(summary, position) for summary in constrained]
+    sentences += dict.fromkeys(describe_gap(summary) for summary in constrained)
+    sentences += [_where_not_imposed(summary) for summary in others]
+    known = [summary for summary in (*others, *summaries) if summary.predicted.y is not None]
     if known:
-        sentences.append(_price(known[0], target, position))
+        sentences.append(_cost(known[0], target, position))
     return sentences
 
 
-def _held(summary: Summary, position: float) -> str:
-    free, now = _gaps(summary, 1.0), _gaps(summary, position)
-    left_out = summary.data["in_no_group"]
-    rows = f"On the {len(summary.part.fair) - left_out:,} {summary.part.name}"
-    rows += f" whose group is known (of {len(summary.part.fair):,})" if left_out else ""
-    rows += ", where parity was asked for"
-    whole = "all" if len(summary.data["strata"]["fair"]) == 1 else "its stratum"
-    between = f"between the mean {summary.about} of a group and that of {whole}"
-    without = f"without the constraint the largest would be {number(free)}."
-    if summary.banded:
-        between = "in covariance with a sensitive number, in units of its standard deviation"
+def describe_gap(summary: Summary) -> str:
+    """Say what a gap is on these rows."""
+    return f"A gap is the {_gap_noun(summary)}."
+
+
+def _gap_noun(summary: Summary) -> str:
+    nouns = [] if summary.banded else [_difference(summary)]
+    if summary.numbers:
+        names = " or ".join(summary.numbers)
+        nouns.append(f"covariance of the {summary.quantity}s with {names} scaled to unit variance")
+    return ", or the ".join(nouns)
+
+
+def _difference(summary: Summary) -> str:
+    return f"difference between a group's mean {summary.quantity} and {reference(summary)}"
+
+
+def reference(summary: Summary) -> str:
+    """Say what group means are compared with."""
+    stratified = len(summary.data["strata"]["fair"]) > 1
+    return "the mean of its stratum" if stratified else "the overall mean"
+
+
+def _where_imposed(summary: Summary, position: float) -> str:
+    unknown, n = summary.data["in_no_group"], len(summary.predicted)
+    rows = f"On the {n - unknown:,} {summary.predicted.name}"
+    rows += f" whose group is known (of {n:,})" if unknown else ""
+    rows += ", on which the constraint was imposed"
+    now, where_now = _largest_gap(summary, position)
+    free, where_free = _largest_gap(summary, 1.0)
+    without = format_number(free) + (f" ({where_free})" if where_free else "")
     if now <= summary.data["zero"]:
-        return f"{rows}, there are no gaps {between} (beyond rounding, {now:.0e}); {without}"
-    return f"{rows}, the dial at {position:.3g} leaves gaps of up to {number(now)}; {without}"
-
-
-def _elsewhere(summary: Summary) -> str:
-    now, zero = summary.after, summary.data["zero"]
-    rows = f"On {len(summary.part.fair):,} {summary.part.name}, which the constraint does not know"
-    judged = [finding for finding in now.findings if finding.size >= _ENOUGH]
-    if not judged:
-        return f"{rows}, no group has {_ENOUGH} rows or more: nothing can be said of gaps."
-    largest = max(judged, key=lambda finding: abs(finding.gap))
-    before = next(f for f in summary.before.findings if _who(f) == _who(largest))
-    if all(abs(finding.gap) <= zero for finding in judged):
-        return f"{rows}, there are no gaps of a mean {summary.about} (beyond rounding)."
-    sure = f"{100 * now.confidence:.0f}% interval {number(largest.low)} to {number(largest.high)}"
-    found = [finding for finding in judged if finding.p_holm <= 1 - now.confidence]
-    says = (
-        f"In {len(found)} of {len(judged)} groups the gap is more than chance explains."
-        if found
-        else f"In none of {len(judged)} groups is the gap more than chance explains."
-    )
-    few = len(now.findings) - len(judged)
-    says += f" {few} groups of fewer than {_ENOUGH} rows are not judged." if few else ""
+        return (
+            f"{rows}, every gap is zero (up to rounding error, {now:.0e}). Without the constraint "
+            f"the largest would be {without}."
+        )
     return (
-        f"{rows}, the largest gap of a mean {summary.about} is {number(largest.gap)} "
-        f"({_who(largest)}; {sure}); without the constraint it is {number(before.gap)} there. "
-        + says
+        f"{rows}, the largest gap is {format_number(now)} ({where_now}). Without the constraint it "
+        f"would be {without}."
     )
 
 
-def _price(summary: Summary, target: str, position: float) -> str:
+def _largest_gap(summary: Summary, position: float) -> tuple[float, str]:
+    """The largest gap at a position of the slider, and what it is about."""
+    fair, free = summary.data["gaps"]
+    sizes = [abs((1 - position) * a + position * b) for a, b in zip(fair, free, strict=True)]
+    if not sizes:
+        return 0.0, ""
+    return max(zip(sizes, summary.data["gap_labels"], strict=True), key=lambda pair: pair[0])
+
+
+def _where_not_imposed(summary: Summary) -> str:
+    audit, zero = summary.after, summary.data["zero"]
+    rows = f"On {len(summary.predicted):,} {summary.predicted.name}, on which the constraint was"
+    rows += " not imposed"
+    assessed = [finding for finding in audit.findings if finding.size >= _FEWEST_ROWS]
+    if not assessed:
+        return f"{rows}, no group has at least {_FEWEST_ROWS} rows, so gaps are not assessed."
+    if all(abs(finding.gap) <= zero for finding in assessed):
+        return f"{rows}, every {_difference(summary)} is zero (up to rounding error)."
+    largest = max(assessed, key=lambda finding: abs(finding.gap))
+    before = next(f for f in summary.before.findings if f.name == largest.name)
+    interval = f"{format_number(largest.low)} to {format_number(largest.high)}"
+    level = 1 - audit.confidence
+    significant = sum(finding.p_holm <= level for finding in assessed)
+    sentences = [
+        f"{rows}, the largest {_difference(summary)} is {format_number(largest.gap)} "
+        f"({largest.name}; {100 * audit.confidence:.0f}% confidence interval {interval}).",
+        f"Without the constraint it is {format_number(before.gap)} in this group.",
+        f"The difference is statistically significant in {significant or 'none'} of "
+        f"{len(assessed)} groups ({100 * level:.0f}% level, Holm's correction).",
+    ]
+    small = len(audit.findings) - len(assessed)
+    if small:
+        sentences.append(f"Groups with fewer than {_FEWEST_ROWS} rows ({small}) are not assessed.")
+    return " ".join(sentences)
+
+
+def _cost(summary: Summary, target: str, position: float) -> str:
     errors = summary.data["errors"]
     now, free = mean_squared_error(errors, position), errors[1][1]
+    error = (
+        f"On the {summary.predicted.name} the root mean squared error of {target} is "
+        f"{format_number(now**0.5)}"
+    )
     if free <= 1e-12 * summary.data["variance"]:
-        return f"The typical error of {target} on the {summary.part.name} is {number(now**0.5)}."
-    more = (now / free) ** 0.5 - 1
-    if abs(more) < 5e-4:
-        return (
-            f"The price: none on the {summary.part.name}; the typical error of {target} (root mean "
-            f"square) is {number(now**0.5)} with and without the constraint."
-        )
-    word = "higher" if more >= 0 else "lower"
+        return f"{error}."
+    change = (now / free) ** 0.5 - 1
+    if abs(change) < 5e-4:
+        return f"{error}, the same as without the constraint (to within 0.05%)."
+    direction = "higher" if change >= 0 else "lower"
     return (
-        f"The price: on the {summary.part.name} the typical error of {target} (root mean square) "
-        f"is {number(now**0.5)}, {share(abs(more))} {word} than the {number(free**0.5)} without "
-        "the constraint."
+        f"{error}, {format_share(abs(change))} {direction} than without the constraint "
+        f"({format_number(free**0.5)})."
     )
 
 
-def mean_squared_error(errors: Sequence[Sequence[float]], u: float) -> float:
-    """At a position of the dial, from the mean products of the errors of both ends, (2, 2)."""
+def mean_squared_error(errors: Sequence[Sequence[float]], position: float) -> float:
+    """Mean squared error at a position of the slider.
+
+    Parameters
+    ----------
+    errors : (2, 2) numbers
+        Mean products of the errors of the constrained and of the unconstrained model.
+    position : float
+        0 for the constrained and 1 for the unconstrained model.
+
+    Examples
+    --------
+    >>> mean_squared_error([[4.0, 2.0], [2.0, 1.0]], 0.5)
+    2.25
+    """
     a, b, c = errors[0][0], errors[0][1], errors[1][1]
-    return (1 - u) ** 2 * a + 2 * u * (1 - u) * b + u**2 * c
+    return (1 - position) ** 2 * a + 2 * position * (1 - position) * b + position**2 * c
 
 
-def _gaps(summary: Summary, u: float) -> float:
-    fair, free = summary.data["gaps"]
-    return max((abs((1 - u) * a + u * b) for a, b in zip(fair, free, strict=True)), default=0.0)
-
-
-def _who(finding: GroupFinding) -> str:
-    group = str(finding.group)
-    return group if finding.stratum is None else f"{finding.stratum}: {group}"
-
-
-def rows_of(summary: Summary) -> list[dict[str, str]]:
-    """The table of groups, before and after, ready to be shown."""
-    table = []
-    zero = summary.data["zero"]
+def group_table(summary: Summary) -> list[dict[str, str]]:
+    """Format one line for each group, with means and gaps before and after."""
+    zero, lines = summary.data["zero"], []
     for before, after in zip(summary.before.findings, summary.after.findings, strict=True):
-        if _who(before) not in summary.names:
+        if before.name not in summary.names:
             continue
-        row = {"group": _who(before), "n": f"{before.size:,}"}
+        line = {"group": before.name, "n": f"{before.size:,}"}
         if summary.outcomes is not None:
-            row["outcome"] = number(summary.outcomes[_who(before)])
-        for name, finding in (("before", before), ("after", after)):
-            row[f"{name}_mean"] = number(finding.mean, zero)
-            row[f"{name}_gap"] = number(finding.gap, zero)
-            row[f"{name}_interval"] = f"{number(finding.low, zero)} to {number(finding.high, zero)}"
-        table.append(row)
-    return table
+            line["outcome"] = format_number(summary.outcomes[before.name])
+        line |= _cells("before", before, zero) | _cells("after", after, zero)
+        lines.append(line)
+    return lines
+
+
+def _cells(when: str, finding: GroupFinding, zero: float) -> dict[str, str]:
+    low, high = format_number(finding.low, zero), format_number(finding.high, zero)
+    return {
+        f"{when}_mean": format_number(finding.mean, zero),
+        f"{when}_gap": format_number(finding.gap, zero),
+        f"{when}_interval": f"{low} to {high}",
+    }

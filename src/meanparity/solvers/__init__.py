@@ -1,29 +1,22 @@
-"""Ways of solving: one file each, and `choose`, the only "auto"."""
+"""Ways of solving: one file each, and `choose`, the only place that knows what "auto" means."""
 
-from meanparity.solvers.choose import SOLVERS, choose_landmarks_for, choose_optimizer, solve
-from meanparity.solvers.descent import OPTIMIZERS, Method, Run
-from meanparity.solvers.iterative import LossSolution, solve_loss
-from meanparity.solvers.penalised import Penalty, solve_penalised
-from meanparity.solvers.solution import Fit, Info, Solution
-from meanparity.solvers.summed import Summed, solve_sums
-from meanparity.solvers.task import Task
+from meanparity.solvers.any_loss import LBFGS, Newton
+from meanparity.solvers.conjugate_gradient import ConjugateGradient
+from meanparity.solvers.factored import Dense, Spectral
+from meanparity.solvers.nystrom import Nystrom
+from meanparity.solvers.primal import Primal
+from meanparity.solvers.problem import ConstrainedProblem, Solution, Solver, SolverInfo
 
 __all__ = [
-    "OPTIMIZERS",
-    "SOLVERS",
-    "Fit",
-    "Info",
-    "LossSolution",
-    "Method",
-    "Penalty",
-    "Run",
+    "LBFGS",
+    "ConjugateGradient",
+    "ConstrainedProblem",
+    "Dense",
+    "Newton",
+    "Nystrom",
+    "Primal",
     "Solution",
-    "Summed",
-    "Task",
-    "choose_landmarks_for",
-    "choose_optimizer",
-    "solve",
-    "solve_loss",
-    "solve_penalised",
-    "solve_sums",
+    "Solver",
+    "SolverInfo",
+    "Spectral",
 ]

@@ -9,24 +9,73 @@ end what is left of it.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
 
 from meanparity._typing import Features, FloatArray
-from meanparity.exceptions import StagnationError
-from meanparity.kernels import BoundKernel
-from meanparity.linalg import ordered_map, require_memory, row_blocks
+from meanparity.exceptions import StagnationError, warn
+from meanparity.kernels.bound import BoundKernel
+from meanparity.linalg.memory import require_memory
+from meanparity.linalg.parallel import ordered_map
+from meanparity.linalg.symmetric import row_blocks
 from meanparity.solvers.dual import Dual
+from meanparity.solvers.factored import solve_exactly
 from meanparity.solvers.landmarks import pivots
-from meanparity.solvers.solution import Pieces
-from meanparity.solvers.task import Task
+from meanparity.solvers.problem import (
+    ConstrainedProblem,
+    Ends,
+    Solution,
+    Solver,
+    SolverInfo,
+    solve_each_penalty,
+)
 
 _BLOCK = 2**20  # kernel values held at a time by each core (8 MiB)
 _TOLERANCE = 1e-10  # of the residual, beside the right-hand side
 _PATIENCE = 60  # steps in which the residual has to halve
 _ADVICE = "Fit on fewer rows, or pass solver='nystrom'."
+
+
+class ConjugateGradient(Solver):
+    """Preconditioned conjugate gradients: exact, without the n × n matrix, for a positive alpha.
+
+    It is slower than `Dense`, and needs about 4 · n^1.5 numbers instead of n². A system that is
+    too ill conditioned is factored instead, with a warning.
+    """
+
+    name = "conjugate_gradient"
+
+    def solve(self, problem: ConstrainedProblem) -> Solution:
+        """The constrained and the free minimiser."""
+        if not problem.alpha.min() > 0:
+            raise ValueError(
+                "solver='conjugate_gradient' needs a positive alpha. Pass one, or "
+                "solver='spectral'."
+            )
+        start, problem, n = time.perf_counter(), problem.in_double_precision(), len(problem.Y)
+        operator = KernelOperator.from_kernel(problem.bound_kernel, problem.X)
+        dual = Dual.prepare(problem, K=operator)
+        prepared, rank = dual.K, min(n, max(int(4 * np.sqrt(n)), 50))
+        assert isinstance(prepared, KernelOperator)
+
+        def solve(part: ConstrainedProblem, alpha: float) -> Ends:
+            return dual.solve(part, alpha, _Steps.prepare(prepared, alpha, rank))
+
+        try:
+            ends = solve_each_penalty(problem, solve)
+        except StagnationError as error:
+            warn(
+                f"{error}: the system is too ill conditioned for conjugate gradients, or the "
+                "kernel is indefinite. It is factored instead, which takes the memory of the "
+                "kernel matrix. Raise alpha, or pass solver='nystrom'."
+            )
+            return solve_exactly(problem, "conjugate gradients did not converge")
+        return dual.solution(
+            ends, SolverInfo(self.name, "asked for", 0.0, 8 * n * rank, 0.0), start
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +109,8 @@ class KernelOperator:
     signs: FloatArray
 
     @classmethod
-    def of(cls, kernel: BoundKernel, X: Features) -> KernelOperator:
-        """The matrix as it is."""
+    def from_kernel(cls, kernel: BoundKernel, X: Features) -> KernelOperator:
+        """The kernel matrix of rows X, neither centred nor scaled."""
         n = X.shape[0]
         return cls(kernel, X, kernel.diagonal(X), None, None, np.zeros((n, 0)), np.zeros(0))
 
@@ -105,14 +154,9 @@ class KernelOperator:
         """``K − V diag(signs) Vᵀ`` for V of shape (n, q)."""
         return replace(self, V=V, signs=signs, diagonal=self.diagonal - (V**2) @ signs)
 
-    def require_finite(self) -> None:
-        """Refuse a kernel that is not finite somewhere on the diagonal."""
-        if not np.isfinite(self.diagonal).all():
-            raise ValueError("The kernel is not finite on some rows. Scale the features.")
-
 
 @dataclass(frozen=True, eq=False)
-class ConjugateGradients:
+class _Steps:
     """``(K + λI)⁻¹`` by conjugate gradients, all right-hand sides at once.
 
     Parameters
@@ -133,7 +177,7 @@ class ConjugateGradients:
     inner: tuple[FloatArray, bool]
 
     @classmethod
-    def prepare(cls, operator: KernelOperator, shift: float, rank: int) -> ConjugateGradients:
+    def prepare(cls, operator: KernelOperator, shift: float, rank: int) -> _Steps:
         """Factor the kernel matrix in part, by randomly pivoted Cholesky."""
         n = len(operator)
         require_memory(3 * 8 * n * rank, what=f"A preconditioner of rank {rank}", advice=_ADVICE)
@@ -192,18 +236,3 @@ class ConjugateGradients:
         """``(F Fᵀ + λI)⁻¹ R``."""
         seen = scipy.linalg.cho_solve(self.inner, self.F.T @ R)
         return np.asarray((R - self.F @ seen) / self.shift)
-
-
-def prepare_steps(task: Task, kernel: BoundKernel) -> tuple[Dual, int]:
-    """The task with a kernel matrix that is not stored, and a rank to precondition it with."""
-    n = len(task.Y)
-    operator = KernelOperator.of(kernel, task.X)
-    dual = Dual.prepare(task, kernel, advice=_ADVICE, spectral=False, K=operator)
-    return dual, min(n, max(int(4 * np.sqrt(n)), 50))
-
-
-def solve_steps(dual: Dual, rank: int, task: Task, alpha: float) -> Pieces:
-    """Solve for outputs that share a penalty; see `Dual.solve`."""
-    operator = dual.K
-    assert isinstance(operator, KernelOperator)
-    return dual.solve(task, alpha, ConjugateGradients.prepare(operator, alpha, rank), None)

@@ -1,8 +1,8 @@
 """Minimising a convex loss over functions in coordinates without constraints.
 
 ``J = Σ u ℓ(y, o + h + b m) + α‖h‖² + α‖τ − βb‖²`` over h and b, by Newton's method (iteratively
-reweighted least squares), L-BFGS in the inner product of the space, or Adam in its coordinates.
-Every iterate lies in the plane of the constraint.
+reweighted least squares) or L-BFGS in the inner product of the space. Every iterate meets the
+constraint.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from meanparity._typing import FloatArray
-from meanparity.losses import Loss, Rounded
-from meanparity.solvers.spaces import Space
+from meanparity.losses.base import Loss, Rounded
+from meanparity.solvers.problem import Run
+from meanparity.solvers.spaces import FunctionSpace
 
-OPTIMIZERS = ("newton", "lbfgs", "adam")
 Vector = tuple[FloatArray, FloatArray, float]  # coefficients, values on the rows, constant
 _MEMORY = 20  # pairs that L-BFGS remembers
 _FINEST = 1e-7  # smoothing at which a kink counts as one, in units of the spread of y
@@ -28,14 +28,12 @@ class Method:
 
     Parameters
     ----------
-    optimizer : {"newton", "lbfgs", "adam"}
-        Which way.
+    optimizer : {"newton", "lbfgs"}
+        Which method.
     max_iter : int
-        Steps at most (for a loss with kinks: at each smoothing).
+        Largest number of steps (for a loss with kinks: at each smoothing).
     tol : float
-        Relative decrease of the objective at which to stop. Adam takes all steps.
-    learning_rate : float
-        Adam's.
+        Relative decrease of the objective at which to stop.
     verbose : bool
         Whether to print every step.
     """
@@ -43,32 +41,7 @@ class Method:
     optimizer: str
     max_iter: int
     tol: float
-    learning_rate: float = 1e-4
     verbose: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """Where a descent ended.
-
-    Parameters
-    ----------
-    c, b : (p,) array, float
-        Coefficients and constant.
-    n_iter : int
-        Steps.
-    converged : bool
-        Whether the tolerance was reached.
-    loss, gap : (n_iter + 1,) arrays
-        Objective, and the sum of gaps, before the first step and after each.
-    """
-
-    c: FloatArray
-    b: float
-    n_iter: int
-    converged: bool
-    loss: FloatArray
-    gap: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +59,12 @@ class Bend:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Descent:
     """What is minimised.
 
     Parameters
     ----------
-    space : Space
+    space : FunctionSpace
         Where h runs.
     loss : Loss
         ℓ, smooth.
@@ -102,12 +75,12 @@ class Problem:
     watch : callable
         The sum of gaps of scores, (n,), for the record.
     name : str
-        What to call it while it runs.
+        Name of the minimisation, for printing.
     bend : Bend or None
-        What is minimised besides.
+        A quadratic term in addition.
     """
 
-    space: Space
+    space: FunctionSpace
     loss: Loss
     y: FloatArray
     weights: FloatArray
@@ -152,10 +125,10 @@ class Problem:
         return float(plane.constant @ g) + self.alpha * plane.penalty_slope(b)
 
 
-def minimise(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
+def minimise(problem: Descent, method: Method, c: FloatArray, b: float) -> Run:
     """Descend from a starting point; a loss with kinks by ever smaller smoothing."""
     loss, descend = problem.loss, _RUNS[method.optimizer]
-    if not isinstance(loss, Rounded) or method.optimizer == "adam":
+    if not isinstance(loss, Rounded):
         return descend(problem, method, c, b)
     spread = 1.0 if loss.is_binary else float(np.std(problem.y)) or 1.0
     last = loss.smoothing if loss.is_smooth else spread * _FINEST
@@ -178,7 +151,7 @@ def minimise(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
 class _Record:
     """Objective and gap after each step, and whether the tolerance is reached."""
 
-    def __init__(self, problem: Problem, method: Method) -> None:
+    def __init__(self, problem: Descent, method: Method) -> None:
         self.problem, self.method = problem, method
         self.loss: list[float] = []
         self.gap: list[float] = []
@@ -198,7 +171,7 @@ class _Record:
         return Run(c, b, len(self.loss) - 1, converged, np.array(self.loss), np.array(self.gap))
 
 
-def _newton(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
+def _newton(problem: Descent, method: Method, c: FloatArray, b: float) -> Run:
     space, record = problem.space, _Record(problem, method)
     h = space.values(c)
     value = record.add(c, h, b)
@@ -227,7 +200,7 @@ def _small(expected: float, value: float, method: Method) -> bool:
     return bool(expected <= max(1e3 * method.tol, 1e-12) * max(abs(value), 1e-300))
 
 
-def _lbfgs(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
+def _lbfgs(problem: Descent, method: Method, c: FloatArray, b: float) -> Run:
     space, record = problem.space, _Record(problem, method)
     unit, none = max(float(np.mean(problem.weights)), 1e-300), np.zeros(0)
 
@@ -291,29 +264,7 @@ def _lbfgs(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
     return record.run(c, b, False)
 
 
-def _adam(problem: Problem, method: Method, c: FloatArray, b: float) -> Run:
-    """Kingma and Ba (2014), all rows at once, with their defaults but for the learning rate."""
-    space, record = problem.space, _Record(problem, method)
-    rows = float(problem.weights.sum())
-    mean, square = np.zeros(space.size + 1), np.zeros(space.size + 1)
-    for step in range(1, method.max_iter + 1):
-        h = space.values(c)
-        record.add(c, h, b)
-        g = problem.pull(h, b)
-        bent = 2 * space.euclidean(g) / rows
-        if problem.alpha > 0:
-            bent = bent + 2 * problem.alpha * space.norm_slope(c, h) / rows
-        slope = np.append(bent, 2 * problem.slope_b(g, b) / rows)
-        mean, square = 0.9 * mean + 0.1 * slope, 0.999 * square + 0.001 * slope**2
-        scaled = (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
-        c = c - method.learning_rate * scaled[:-1]
-        b = b - method.learning_rate * float(scaled[-1])
-    last = record.loss[-1]
-    new = record.add(c, space.values(c), b)
-    return record.run(c, b, bool(abs(last - new) <= method.tol * abs(last)))
-
-
-_RUNS = {"newton": _newton, "lbfgs": _lbfgs, "adam": _adam}
+_RUNS = {"newton": _newton, "lbfgs": _lbfgs}
 
 
 def _add(p: Vector, q: Vector, scale: float) -> Vector:
@@ -325,7 +276,7 @@ def _times(scale: float, p: Vector) -> Vector:
 
 
 def _slope(
-    problem: Problem,
+    problem: Descent,
     c: FloatArray,
     h: FloatArray,
     b: float,
@@ -339,7 +290,7 @@ def _slope(
     return along + db * problem.slope_b(g, b)
 
 
-def _line_search(problem: Problem, point: Vector, step: Vector) -> float:
+def _line_search(problem: Descent, point: Vector, step: Vector) -> float:
     """Where J along a step is about as small as it gets: its slope a tenth of that at the start.
 
     J is convex along the step, and costs one pass over the rows.

@@ -22,43 +22,48 @@ from dataclasses import dataclass
 import numpy as np
 
 from meanparity._typing import FloatArray
-from meanparity.kernels import BLOCK_NUMBERS, BoundKernel, gram
-from meanparity.linalg import (
-    Eigen,
-    SymmetricFactor,
-    SymmetricMatrix,
-    multiply,
-    require_memory,
-    row_blocks,
+from meanparity.kernels.bound import BLOCK_NUMBERS, gram
+from meanparity.linalg.blas import multiply
+from meanparity.linalg.memory import SMALL, require_memory
+from meanparity.linalg.symmetric import Eigen, SymmetricFactor, SymmetricMatrix, row_blocks
+from meanparity.solvers.problem import (
+    ConstrainedProblem,
+    Directions,
+    Ends,
+    Solution,
+    SolverInfo,
+    evaluated_solution,
 )
-from meanparity.solvers.matrix import KernelMatrix
-from meanparity.solvers.representers import PoolMoments, Representers
-from meanparity.solvers.solution import Fit, Pieces
-from meanparity.solvers.task import Task
+from meanparity.solvers.representers import KernelMatrix, PoolMoments, Representers
+
+GRAM_ADVICE = (
+    "Fit on fewer rows, pass solver='nystrom', or, if linear functions are enough, use "
+    "ParityRidge, which needs no n × n matrix."
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Dual:
-    """A task on kernel functions, with all that does not depend on the penalty.
+    """A problem on kernel functions, with everything that does not depend on the penalty.
 
     Parameters
     ----------
-    kernel : BoundKernel
-        The kernel, bound to the training rows followed by the pool.
+    problem : ConstrainedProblem
+        The problem.
     K : KernelMatrix
         Gram matrix, (n, n), stored or not: centred for an intercept, scaled by √u, deflated by the
         representers of the second kind.
     whole : Eigen or None
         Eigendecomposition of the matrix before it was deflated, if that was asked for.
     representers : Representers
-        Of all functionals.
+        Representers of all functionals.
     pool : PoolMoments
-        Of the pool's functionals.
+        Moments of the pool's functionals.
     row_means : (n,) array or None
         Means of the rows of the Gram matrix before it was centred; None without an intercept.
     """
 
-    kernel: BoundKernel
+    problem: ConstrainedProblem
     K: KernelMatrix
     whole: Eigen | None
     representers: Representers
@@ -67,157 +72,174 @@ class Dual:
 
     @classmethod
     def prepare(
-        cls,
-        task: Task,
-        kernel: BoundKernel,
-        *,
-        advice: str,
-        spectral: bool,
-        K: KernelMatrix | None = None,
+        cls, problem: ConstrainedProblem, *, spectral: bool = False, K: KernelMatrix | None = None
     ) -> Dual:
         """Compute the kernel matrix and the representers.
 
         Parameters
         ----------
-        task : Task
+        problem : ConstrainedProblem
             What to solve.
-        kernel : BoundKernel
-            The kernel, bound to the training rows followed by the pool.
-        advice : str
-            What to do when the matrix does not fit into memory.
         spectral : bool
             Whether to decompose the matrix before it is deflated.
         K : KernelMatrix, optional
             The kernel matrix of the training rows, if it is not to be computed.
         """
         row_means = None
-        K = gram(kernel, task.X, advice=advice) if K is None else K
-        q = len(task.functionals) + len(task.pool)
-        require_memory(
-            10 * 8 * len(K) * q,
-            what=f"A constraint of {q:,} conditions on {len(K):,} rows",
-            advice="Use fewer groups.",
-        )
+        K = gram(problem.bound_kernel, problem.X, advice=GRAM_ADVICE) if K is None else K
+        q = sum(problem.n_conditions)
+        needed = 10 * 8 * len(problem.Y) * q
+        if needed > SMALL:
+            require_memory(
+                needed,
+                what=f"A constraint of {q:,} conditions on {len(problem.Y):,} rows",
+                advice="Use fewer groups.",
+            )
         with np.errstate(over="ignore", invalid="ignore"):
-            pool = PoolMoments.of(task, kernel)
-        if task.fit_intercept:
-            K, row_means = K.centre(task.shares)
-        representers = Representers.of(task, K, pool)
-        if task.root is not None:
-            K = K.scale(task.root)
+            shares = problem.shares if problem.fit_intercept else None
+            pool = PoolMoments.compute(problem, shares)
+        if shares is not None:
+            K, row_means = K.centre(shares)
+        representers = Representers.compute(problem, K, pool)
+        root = problem.root
+        if root is not None:
+            K = K.scale(root)
         whole, others = None, slice(representers.n_dual, None)
         if len(representers.signs[others]):
             whole = K.eigen() if spectral and isinstance(K, SymmetricMatrix) else None
             values = representers.functions.values[:, others]
-            if task.root is not None:
-                values = task.root[:, None] * values
-            K = K.deflate(values, representers.signs[others])
-        return cls(kernel, K, whole, representers, pool, row_means)
+            K = K.deflate(
+                values if root is None else root[:, None] * values, representers.signs[others]
+            )
+        return cls(problem, K, whole, representers, pool, row_means)
 
     def solve(
-        self, task: Task, alpha: float, factor: SymmetricFactor, whole: SymmetricFactor | None
-    ) -> Pieces:
+        self,
+        problem: ConstrainedProblem,
+        alpha: float,
+        factor: SymmetricFactor,
+        whole: SymmetricFactor | None = None,
+    ) -> Ends:
         """The constrained and the free minimiser.
 
         Parameters
         ----------
-        task : Task
-            What to solve: the prepared task, or some outputs of it.
+        problem : ConstrainedProblem
+            What to solve: the prepared problem, or a subset of its outputs.
         alpha : float
             λ.
         factor : SymmetricFactor
             Factorisation of ``K + λI``, or a pseudo-inverse.
         whole : SymmetricFactor or None
-            The same of the matrix before it was deflated; without it, the Woodbury identity.
+            The same for the matrix before it was deflated; without it, the Woodbury identity.
         """
-        r, m = self.representers, task.Y.shape[1]
+        r, m = self.representers, problem.Y.shape[1]
         values, on_rows, on_pool = r.functions.values, r.functions.on_rows, r.functions.on_pool
         rows, others = slice(0, r.n_dual), slice(r.n_dual, None)
-        root = np.ones((len(self.K), 1)) if task.root is None else task.root[:, None]
-        target = r.inner_products(task.targets)
+        root = np.ones((len(values), 1)) if problem.root is None else problem.root[:, None]
+        target = r.inner_products(problem.targets)
         signs = r.signs[others, None]
 
-        centre = task.shares @ task.Y if task.fit_intercept else np.zeros(m)
-        y, V = root * (task.Y - centre), root * values[:, others]
+        centre = problem.shares @ problem.Y if problem.fit_intercept else np.zeros(m)
+        y, V = root * (problem.Y - centre), root * values[:, others]
         # B is zero where the weight is
         B = on_rows[:, rows] / np.where(root > 0, root, 1.0)
         z, Z_B, Z_V = np.split(factor.solve(np.hstack([y, B, V])), [m, m + r.n_dual], axis=1)
-        if whole is not None:
-            free = whole.solve(y)
-        else:
-            free = z - Z_V @ np.linalg.solve(np.diag(r.signs[others]) + V.T @ Z_V, V.T @ z)
+        inner = np.diag(r.signs[others]) + V.T @ Z_V
 
-        fair, Z_B = root * (z - Z_V @ (signs * target[others])), root * Z_B
+        def undeflated(Z: FloatArray) -> FloatArray:
+            """``(K + λI)⁻¹`` of the whole matrix from that of the deflated one (Woodbury)."""
+            return Z - Z_V @ np.linalg.solve(inner, V.T @ Z) if len(signs) else Z
+
+        free = undeflated(z) if whole is None else whole.solve(y)
+
+        fair, Z_fair = root * (z - Z_V @ (signs * target[others])), root * Z_B
         seen = values[:, rows].T
-        reduced = np.linalg.lstsq(seen @ Z_B, seen @ fair - target[rows], rcond=None)[0]
-        fair -= Z_B @ reduced
+        reduced = np.linalg.lstsq(seen @ Z_fair, seen @ fair - target[rows], rcond=None)[0]
+        fair -= Z_fair @ reduced
         share = signs * (target[others] - values[:, others].T @ fair)
         fair += on_rows[:, others] @ share
         extra = on_pool[:, others] @ share
-        held = r.held[len(task.functionals) :].T
-        for _ in range(4):  # take off what rounding left, and then what it left of that
+        q, q_pool = problem.n_conditions
+        held = r.held[q:].T
+        for _ in range(4):  # remove what rounding left, and what it left of that
             left = r.signs[:, None] * (values.T @ fair + held @ extra - target)
             fair -= on_rows @ left
             extra -= on_pool @ left
-        multipliers = r.functions.basis @ np.vstack([reduced, -alpha * share])
 
-        coef = np.hstack([fair, root * free])
-        extra = np.hstack([extra, np.zeros((len(task.pool), m))])
-        intercept = np.tile(centre, 2)
-        if self.row_means is not None:
-            # 1ᵀc = 0 holds already up to rounding; this direction does not change the function
-            coef -= np.outer(task.shares, coef.sum(axis=0))
-            intercept -= self.row_means @ coef + self.pool.means @ extra
-        return *self._fits(task, alpha, coef, extra, intercept), multipliers
-
-    def _fits(
-        self,
-        task: Task,
-        alpha: float,
-        on_rows: FloatArray,
-        on_pool: FloatArray,
-        intercept: FloatArray,
-    ) -> tuple[Fit, Fit]:
-        """Both functions, with their values."""
-        m = task.Y.shape[1]
-        coef, pool = on_rows, np.zeros((0, 2 * m))
-        if task.points is not None:
-            coef = np.vstack([on_rows, task.pool.spread(on_pool)])
-            pool = self.kernel.evaluate(task.points, coef) + intercept
-        fitted = self._values(task, coef, on_pool) + intercept
-        norm = np.sum(on_rows * (fitted - intercept), axis=0)
-        norm += np.sum(on_pool * task.pool.apply(pool), axis=0)
-        fits = []
-        for part in (slice(0, m), slice(m, 2 * m)):
-            objective = task.losses(fitted[:, part]) + alpha * norm[part]
-            fits.append(
-                Fit(coef[:, part], intercept[part], fitted[:, part], objective, pool[:, part])
+        free, none = root * free, np.zeros((q_pool, m))
+        fair, fair_b = self._function(fair, extra, centre)
+        coef_free, free_b = self._function(free, none, centre)
+        directions = None
+        if alpha > 0 or not len(signs):
+            # h of functionals on the training rows, and (1/λ)(r − Σ_i c_i κ_i) of all others
+            h_rows = root * undeflated(Z_B)
+            h_pool = np.zeros((q_pool, r.n_dual))
+            if len(signs):
+                c = root * (Z_V @ np.linalg.solve(inner, np.diag(r.signs[others])))
+                h_rows = np.hstack([h_rows, (on_rows[:, others] - c) / alpha])
+                h_pool = np.hstack([h_pool, on_pool[:, others] / alpha])
+            gram_h = values.T @ h_rows + held @ h_pool
+            coef, intercept = self._function(h_rows, h_pool, np.zeros(h_rows.shape[1]))
+            multipliers = np.vstack([reduced, -alpha * share])
+            seen_by = r.held @ (r.signs[:, None] * gram_h)
+            gaps = [problem.functionals.units @ seen_by[:q], problem.pool.units @ seen_by[q:]]
+            directions = Directions(
+                coef[None],
+                intercept[None],
+                (gram_h + gram_h.T)[None] / 2,
+                np.vstack(gaps)[None],
+                multipliers,
+                np.zeros(m, np.intp),
             )
-        return fits[0], fits[1]
+        return Ends(fair, coef_free, fair_b, free_b, directions)
 
-    def _values(self, task: Task, coef: FloatArray, on_pool: FloatArray) -> FloatArray:
+    def _function(
+        self, on_rows: FloatArray, on_pool: FloatArray, constant: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Coefficients on the training rows and the pool, and intercepts, of s functions.
+
+        `on_rows`, (n, s), and `on_pool`, (q_pool, s), are coefficients of the centred kernel.
+        """
+        if self.row_means is not None:
+            # 1ᵀc = 0 holds up to rounding already; this direction does not change the function
+            on_rows = on_rows - np.outer(self.problem.shares, on_rows.sum(axis=0))
+            constant = constant - (self.row_means @ on_rows + self.pool.means @ on_pool)
+        if self.problem.pool_X is None:
+            return on_rows, constant
+        return np.vstack([on_rows, self.problem.pool.spread(on_pool)]), constant
+
+    def solution(self, ends: Ends, info: SolverInfo, start: float) -> Solution:
+        """Both functions, evaluated as predictions are."""
+        problem, (coef, intercept) = self.problem, ends.both
+        n = len(problem.Y)
+        pool = np.zeros((0, coef.shape[1]))
+        if problem.pool_X is not None:
+            pool = problem.bound_kernel.evaluate(problem.pool_X, coef) + intercept
+        fitted = self._values(coef) + intercept
+        norms = np.sum(coef[:n] * (fitted - intercept), axis=0)
+        norms += np.sum(coef[n:] * (pool - intercept), axis=0)
+        return evaluated_solution(
+            problem, ends, problem.bound_kernel, fitted, pool, norms, info, start
+        )
+
+    def _values(self, coef: FloatArray) -> FloatArray:
         """Values on the training rows, without the intercept: (n, 2m).
 
-        Where the matrix is the kernel's own, it is multiplied; a centred matrix forgets what large
-        kernel values do to the rounding of real predictions, so then the kernel is evaluated.
+        Where the stored matrix is the kernel's own, it is used. A centred matrix does not show the
+        rounding of predictions from large kernel values, so the kernel is evaluated again.
         """
-        n = len(self.K)
-        if self.row_means is None and task.root is None:
-            others = slice(self.representers.n_dual, None)
-            V = self.representers.functions.values[:, others]
-            signs = self.representers.signs[others, None]
-            return (
-                self.K.times(coef[:n]) + V @ (signs * (V.T @ coef[:n])) + self.pool.values @ on_pool
-            )
-        return values_on_rows(self.kernel, task, coef)
+        if self.row_means is None and self.problem.root is None and self.problem.pool_X is None:
+            return self.K.times(coef)
+        return values_on_rows(self.problem, coef)
 
 
-def values_on_rows(kernel: BoundKernel, task: Task, coef: FloatArray) -> FloatArray:
+def values_on_rows(problem: ConstrainedProblem, coef: FloatArray) -> FloatArray:
     """Values on the training rows of functions with coefficients on these and the pool: (n, m)."""
-    n = len(task.Y)
-    values = kernel.evaluate(task.X, coef[:n], slice(0, n))
+    n, kernel = len(problem.Y), problem.bound_kernel
+    values = kernel.evaluate(problem.X, coef[:n], slice(0, n))
     for part in row_blocks(len(coef) - n, max(BLOCK_NUMBERS // n, 1)):
-        assert task.points is not None
-        block = kernel.block(task.points[part], slice(0, n))
+        assert problem.pool_X is not None
+        block = kernel.block(problem.pool_X[part], slice(0, n))
         multiply(block.T, coef[n:][part], values, add=True)
     return values

@@ -1,8 +1,9 @@
-"""Features of rows, whose linear combinations a fit to sums over rows is about."""
+"""Feature maps: functions are linear combinations of features of rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,18 +13,21 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from meanparity._typing import Features, FloatArray, IntArray
-from meanparity.kernels import AbstractKernel, BoundKernel
-from meanparity.linalg import multiply_upper, row_blocks
+from meanparity.kernels.bound import BoundKernel
+from meanparity.kernels.spec import AbstractKernel
+from meanparity.linalg.blas import multiply_upper
+from meanparity.linalg.symmetric import row_blocks
 
 _BLOCK = 2**20  # features held at a time while predicting (8 MiB)
+_FIRST_ROWS = 4096  # rows whose mean is the origin
 
 
-class FeatureSpace(Protocol):
+class FeatureMap(Protocol):
     """Features ψ of rows, (p,), and whitened ones ``φ = Wᵀψ``, (r,), for which ‖g‖ = ‖θ‖."""
 
     @property
     def width(self) -> int:
-        """Number of features, p; and of whitened ones, r."""
+        """Number of features, p."""
         ...
 
     def raw(self, X: Features) -> FloatArray:
@@ -31,18 +35,18 @@ class FeatureSpace(Protocol):
         ...
 
     def precision(self, dtype: DTypeLike) -> DTypeLike:
-        """How precise φ is for rows of a precision."""
+        """The precision of φ for rows of this precision."""
         ...
 
     def whiten(self, phi: NDArray[Any]) -> None:
-        """Make φ, (n, r), out of ψ, (n, p), where it stands."""
+        """Turn ψ, (n, p), into φ, (n, r), in place."""
         ...
 
     def spread(self, theta: FloatArray) -> FloatArray:
         """``W θ`` for θ of shape (r, m): (p, m)."""
         ...
 
-    def gathered(self, sums: FloatArray) -> FloatArray:
+    def gather(self, sums: FloatArray) -> FloatArray:
         """``Wᵀ s`` for s of shape (p, m): (r, m)."""
         ...
 
@@ -50,14 +54,14 @@ class FeatureSpace(Protocol):
         """``ψ(X) @ coef`` for coef of shape (p, m): (n, m)."""
         ...
 
-    def change_from(self, other: FeatureSpace) -> Change:
-        """How sums of the same features of another space become sums of these."""
+    def change_from(self, other: FeatureMap) -> Change:
+        """How sums of the same features of another map become sums of these."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """From features of one space to the same features of another.
+    """From the features of one map to the same features of another.
 
     Parameters
     ----------
@@ -75,70 +79,75 @@ class Change:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LinearSpace:
-    """The columns themselves, less an origin that saves digits.
+class LinearFeatures:
+    """The columns themselves, minus an origin that saves digits.
 
     Parameters
     ----------
-    middle : (d,) array
+    origin : (d,) array
         The origin.
     """
 
-    middle: FloatArray
+    origin: FloatArray
 
     @classmethod
-    def around(cls, X: Features, *, centred: bool) -> LinearSpace:
-        """With the origin in the middle of rows, if centred and dense; else zero."""
+    def near(cls, X: Features, *, centred: bool) -> LinearFeatures:
+        """With the origin near the rows, if `centred` and dense; otherwise at zero."""
         if sparse.issparse(X) or not centred:
             return cls(np.zeros(X.shape[1]))
-        return cls(X.mean(axis=0, dtype=float))
+        return cls(X[:_FIRST_ROWS].mean(axis=0, dtype=float))
 
     def __repr__(self) -> str:
         return f"{self.width} columns"
 
-    @property
+    @cached_property
     def width(self) -> int:
-        """D."""
-        return len(self.middle)
+        """Number of columns, d."""
+        return len(self.origin)
 
     def raw(self, X: Features) -> FloatArray:
         """``X − origin``."""
         dense = X.toarray() if sparse.issparse(X) else X
-        return np.asarray(dense - self.middle, dtype=float)
+        return np.asarray(dense - self.origin, dtype=float)
 
     def precision(self, dtype: DTypeLike) -> DTypeLike:
         """Double: columns may lie far from zero."""
         return float
 
     def whiten(self, phi: NDArray[Any]) -> None:
-        """They are the same."""
+        """Whitened and raw features are the same."""
 
     def spread(self, theta: FloatArray) -> FloatArray:
-        """The same."""
+        """Whitened and raw features are the same."""
         return theta
 
-    def gathered(self, sums: FloatArray) -> FloatArray:
-        """The same."""
+    def gather(self, sums: FloatArray) -> FloatArray:
+        """Whitened and raw features are the same."""
         return sums
 
     def evaluate(self, X: Features, coef: FloatArray) -> FloatArray:
         """``(X − origin) @ coef`` for coef of shape (d, m)."""
+        if not self.origin.any():
+            return np.asarray(X @ coef, dtype=float)
         if sparse.issparse(X):
-            return np.asarray(X @ coef - self.middle @ coef)
-        return _evaluate(self, X, coef)
+            return np.asarray(X @ coef - self.origin @ coef)
+        values = np.empty((X.shape[0], coef.shape[1]))
+        for part in row_blocks(X.shape[0], max(_BLOCK // len(coef), 256)):
+            values[part] = self.raw(X[part]) @ coef
+        return values
 
-    def change_from(self, other: FeatureSpace) -> Change:
+    def change_from(self, other: FeatureMap) -> Change:
         """The difference of both origins."""
-        if not isinstance(other, LinearSpace) or other.width != self.width:
+        if not isinstance(other, LinearFeatures) or other.width != self.width:
             raise ValueError(
                 f"These are statistics of {self}, the others of {other}. Only statistics of the "
                 "same features add up."
             )
-        return Change(self.middle - other.middle)
+        return Change(self.origin - other.origin)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KernelSpace:
+class KernelFeatures:
     """Kernel functions at p landmarks (Nyström).
 
     Parameters
@@ -146,9 +155,9 @@ class KernelSpace:
     kernel : BoundKernel
         Bound to the landmarks.
     landmarks : (p, d) array or sparse matrix
-        They.
+        The landmark rows.
     spec : AbstractKernel
-        What the kernel is called.
+        The specification of the kernel.
     names : tuple of str or None
         Names of the columns.
     whitening : (p, p) array
@@ -165,16 +174,16 @@ class KernelSpace:
     single: bool
 
     @classmethod
-    def of(
+    def from_landmarks(
         cls,
         spec: AbstractKernel,
         names: tuple[str, ...] | None,
         landmarks: Features,
         dtype: DTypeLike,
-    ) -> KernelSpace:
-        """At landmarks, but for those of which others say all that rounding leaves.
+    ) -> KernelFeatures:
+        """At landmarks, without those that depend on the others up to rounding.
 
-        `dtype` is the precision of the rows: products with W lose as many digits as W is large.
+        `dtype` is the precision of the rows: products with a large W lose digits.
         """
         K = spec.bind(landmarks, names).block(landmarks)
         scale = float(K.diagonal().max(initial=0.0))
@@ -185,24 +194,24 @@ class KernelSpace:
             raise ValueError("The kernel is zero at all landmarks. Choose other ones.")
         whitening = np.ascontiguousarray(solve_triangular(L, np.eye(rank), lower=True).T)
         single = np.dtype(dtype) == np.float32
-        return cls.at(spec, names, landmarks[keep], whitening, single)
+        return cls.with_whitening(spec, names, landmarks[keep], whitening, single)
 
     @classmethod
-    def at(
+    def with_whitening(
         cls,
         spec: AbstractKernel,
         names: tuple[str, ...] | None,
         landmarks: Features,
         whitening: FloatArray,
         single: bool,
-    ) -> KernelSpace:
-        """At landmarks whose whitening is known."""
+    ) -> KernelFeatures:
+        """At landmarks with a known whitening."""
         return cls(spec.bind(landmarks, names), landmarks, spec, names, whitening, single)
 
     def __repr__(self) -> str:
         return f"a kernel at {self.width} landmarks"
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Number of landmarks."""
         return len(self.whitening)
@@ -212,7 +221,7 @@ class KernelSpace:
         return self.kernel.block(X.astype(float, copy=False))
 
     def precision(self, dtype: DTypeLike) -> DTypeLike:
-        """That of the rows, if they are as precise as those that the landmarks came from."""
+        """Single for rows in single precision, if the landmarks were chosen for such rows."""
         return dtype if self.single else float
 
     def whiten(self, phi: NDArray[Any]) -> None:
@@ -223,7 +232,7 @@ class KernelSpace:
         """``W θ``."""
         return self.whitening @ theta
 
-    def gathered(self, sums: FloatArray) -> FloatArray:
+    def gather(self, sums: FloatArray) -> FloatArray:
         """``Wᵀ s``."""
         return self.whitening.T @ sums
 
@@ -238,15 +247,16 @@ class KernelSpace:
         own = self.landmarks.toarray() if sparse.issparse(self.landmarks) else self.landmarks
         return all(row.tobytes() in rows for row in np.asarray(own, dtype=float) + 0.0)
 
-    def change_from(self, other: FeatureSpace) -> Change:
-        """None, if the landmarks are the same; machines may differ in the last digits of W."""
+    def change_from(self, other: FeatureMap) -> Change:
+        """The order of the landmarks; W may differ in its last digits between machines."""
         order = None
-        if isinstance(other, KernelSpace) and other.spec == self.spec:
+        if isinstance(other, KernelFeatures) and other.spec == self.spec:
             order = _positions(self.landmarks, other.landmarks)
-        if order is None or not isinstance(other, KernelSpace):
+        if order is None or not isinstance(other, KernelFeatures):
             raise ValueError(
                 "Only statistics of the same kernel and landmarks add up. Pass the landmarks, "
-                "landmarks=Z, and rows of the same precision, wherever statistics are computed."
+                "Nystrom(landmarks=Z), and rows of the same precision, wherever statistics are "
+                "computed."
             )
         none = np.zeros(self.width)
         if (order == np.arange(len(order))).all():
@@ -256,81 +266,6 @@ class KernelSpace:
         moved = np.empty_like(self.whitening)
         moved[order] = self.whitening
         return Change(none, order, _turn(moved, other.whitening))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FourierSpace:
-    """Random Fourier features of the RBF kernel: ``√(2/p) cos(xᵀΩ + b)``.
-
-    Parameters
-    ----------
-    frequencies : (d, p) array
-        Ω, normal with variance 2γ.
-    phases : (p,) array
-        b, uniform.
-    gamma : float
-        γ of the kernel.
-    """
-
-    frequencies: FloatArray
-    phases: FloatArray
-    gamma: float
-
-    @classmethod
-    def of(
-        cls, n_columns: int, gamma: float, n_components: int, rng: np.random.RandomState
-    ) -> FourierSpace:
-        """Draw p features of rows with d columns."""
-        frequencies = np.sqrt(2 * gamma) * rng.standard_normal((n_columns, n_components))
-        return cls(frequencies, rng.uniform(0, 2 * np.pi, n_components), gamma)
-
-    def __repr__(self) -> str:
-        return f"{self.width} Fourier features"
-
-    @property
-    def width(self) -> int:
-        """P."""
-        return len(self.phases)
-
-    def raw(self, X: Features) -> FloatArray:
-        """The features."""
-        values = np.asarray(X @ self.frequencies, dtype=float)
-        values += self.phases
-        np.cos(values, out=values)
-        values *= np.sqrt(2 / self.width)
-        return values
-
-    def precision(self, dtype: DTypeLike) -> DTypeLike:
-        """That of the rows."""
-        return dtype
-
-    def whiten(self, phi: NDArray[Any]) -> None:
-        """They are the same."""
-
-    def spread(self, theta: FloatArray) -> FloatArray:
-        """The same."""
-        return theta
-
-    def gathered(self, sums: FloatArray) -> FloatArray:
-        """The same."""
-        return sums
-
-    def evaluate(self, X: Features, coef: FloatArray) -> FloatArray:
-        """``ψ(X) @ coef``."""
-        return _evaluate(self, X, coef)
-
-    def change_from(self, other: FeatureSpace) -> Change:
-        """None, if the features are the same."""
-        same = isinstance(other, FourierSpace) and (
-            np.array_equal(other.frequencies, self.frequencies)
-            and np.array_equal(other.phases, self.phases)
-        )
-        if not same:
-            raise ValueError(
-                "Only statistics of the same Fourier features add up. Pass the same gamma, "
-                "n_components and random_state wherever statistics are computed."
-            )
-        return Change(np.zeros(self.width))
 
 
 def _positions(mine: Features, others: Features) -> IntArray | None:
@@ -352,11 +287,3 @@ def _turn(mine: FloatArray, others: FloatArray) -> FloatArray:
     """``(W₂⁻¹ W₁)ᵀ``, which makes φ of W₁ out of φ of W₂."""
     turned: FloatArray = solve_triangular(others, mine, lower=False).T
     return turned
-
-
-def _evaluate(space: Any, X: Features, coef: FloatArray) -> FloatArray:
-    """``ψ(X) @ coef``, a few rows at a time."""
-    values = np.empty((X.shape[0], coef.shape[1]))
-    for part in row_blocks(X.shape[0], max(_BLOCK // len(coef), 256)):
-        values[part] = space.raw(X[part]) @ coef
-    return values

@@ -1,19 +1,17 @@
-"""Which rows stand for all in a Nyström approximation."""
+"""Landmark rows of a Nyström approximation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.linalg import solve_triangular
-from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import check_random_state
 
 from meanparity._typing import Features, FloatArray, IntArray
-from meanparity.kernels import BoundKernel
-from meanparity.linalg import require_memory
+from meanparity.kernels.bound import BoundKernel
+from meanparity.kernels.spec import AbstractKernel
+from meanparity.linalg.memory import require_memory
 
-LANDMARKS = ("rpcholesky", "kmeans++", "uniform")
+LANDMARKS = ("rpcholesky", "uniform")
 _MOST = 2**22  # kernel values of candidates with landmarks that are held (32 MiB)
 _TRIALS = 3  # proposals for each pivot
 _ROUNDING = 1e-12  # of the largest value of the kernel: what is left of a row is rounding
@@ -24,27 +22,29 @@ def choose_landmarks(
     X: Features,
     n_components: int,
     how: str,
-    bind: Callable[[Features], BoundKernel],
+    kernel: AbstractKernel,
+    names: tuple[str, ...] | None,
     random_state: int | np.random.RandomState | None,
 ) -> IntArray:
-    """Positions of landmarks among rows, (m,), each once.
+    """Positions of distinct landmark rows, (m,).
 
-    Of very many rows a uniform sample are candidates.
+    If there are very many rows, the candidates are a uniform sample.
 
     Parameters
     ----------
     X : (n, d) array or sparse matrix
         Rows.
     n_components : int
-        How many; fewer if there are fewer rows, or if fewer say everything.
-    how : {"rpcholesky", "kmeans++", "uniform"}
-        Randomly pivoted Cholesky (rows are drawn with probability in proportion to what the
-        landmarks so far do not say of them, and the best of three is kept), k-means++, or
-        uniformly.
-    bind : callable
-        Gives the kernel, bound to rows.
+        How many; fewer if there are fewer rows, or if fewer span the kernel matrix.
+    how : {"rpcholesky", "uniform"}
+        Randomly pivoted Cholesky, which draws rows with probability proportional to their residual
+        diagonal and keeps the best of three, or uniformly.
+    kernel : AbstractKernel
+        The kernel.
+    names : tuple of str or None
+        Names of the columns.
     random_state : int, RandomState or None
-        Where chance comes from.
+        Random seed.
     """
     rng, n = check_random_state(random_state), X.shape[0]
     m = min(n_components, n)
@@ -58,12 +58,9 @@ def choose_landmarks(
     require_memory(
         16 * len(candidates) * m, what=f"Choosing {m:,} landmarks", advice="Choose fewer."
     )
-    if how == "kmeans++":
-        chosen = kmeans_plusplus(X, m, random_state=rng)[1]
-    else:
-        chosen = pivots(bind(X), X, m, rng)[0]
-        if not len(chosen):
-            raise ValueError("The kernel is zero or negative on all rows. Choose another kernel.")
+    chosen = pivots(kernel.bind(X, names), X, m, rng)[0]
+    if not len(chosen):
+        raise ValueError("The kernel is zero or negative on all rows. Choose another kernel.")
     return np.unique(candidates[chosen])
 
 
@@ -82,9 +79,9 @@ def pivots(
     X : (n, d) array or sparse matrix
         The rows.
     m : int
-        Rank, or less if less says everything.
+        Rank; less if a lower rank is exact.
     rng : RandomState
-        Where chance comes from.
+        Random seed.
 
     Returns
     -------

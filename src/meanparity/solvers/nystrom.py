@@ -1,93 +1,205 @@
-"""The features of a Nyström approximation, from what a user asks for."""
+"""Nyström approximation: kernel functions at landmarks, at a cost linear in the rows."""
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 
-from meanparity._typing import Features
-from meanparity.kernels import AbstractKernel, BoundKernel, Kernel
-from meanparity.linalg import require_memory
-from meanparity.solvers.features import FeatureSpace, FourierSpace, KernelSpace
+from meanparity._typing import Features, FloatArray
+from meanparity.data.columns import is_position
+from meanparity.data.groups import one_cell
+from meanparity.kernels.spec import AbstractKernel, Kernel
+from meanparity.linalg.memory import require_memory
+from meanparity.linalg.symmetric import row_blocks
+from meanparity.solvers.features import FeatureMap, KernelFeatures, LinearFeatures
 from meanparity.solvers.landmarks import LANDMARKS, choose_landmarks
+from meanparity.solvers.normal import Moments, held_conditions, solve_sums
+from meanparity.solvers.problem import (
+    ConstrainedProblem,
+    Fit,
+    Solution,
+    Solver,
+    SolverInfo,
+)
+from meanparity.solvers.sums import sum_cells, sum_rows
 
-_ADVICE = "Pass a smaller n_components."
+_BLOCK = 2**20  # features computed at a time (8 MiB)
 
 
-def feature_space(
-    X: Features,
-    kernel: AbstractKernel,
-    names: tuple[str, ...] | None,
-    landmarks: Any,
-    n_components: Any,
-    random_state: Any,
-) -> FeatureSpace:
-    """Kernel functions at landmarks among the rows of X, or at given ones, or Fourier features.
+class Nystrom(Solver):
+    """Functions of features at landmark rows: an approximation in which the constraint is exact.
+
+    The cost is linear in the rows. With as many landmarks as rows, the solution is exact.
 
     Parameters
     ----------
-    X : (n, d) array or sparse matrix
-        Rows.
-    kernel : AbstractKernel
-        The kernel.
-    names : tuple of str or None
-        Names of the columns.
-    landmarks : str or array-like of shape (p, d)
-        One of `LANDMARKS`, "fourier", or points.
-    n_components : int
-        Number of features, unless points are given.
-    random_state : int, RandomState or None
-        Where chance comes from.
+    n_components : int, default=500
+        Number of landmarks.
+    landmarks : {"rpcholesky", "uniform"} or array-like of shape (p, d), default="rpcholesky"
+        How landmarks are drawn from the rows: by randomly pivoted Cholesky, or uniformly; or the
+        landmarks themselves.
+    random_state : int, RandomState or None, default=0
+        Random seed.
+    optimizer : Newton, LBFGS or None, default=None
+        How losses other than the squared error are minimised; None chooses by size.
+
+    Examples
+    --------
+    >>> from meanparity import ParityKernelRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(1000, nonlinear=True, random_state=0)
+    >>> model = ParityKernelRidge(kernel="rbf", solver=Nystrom(n_components=50))
+    >>> model.fit(X, y, sensitive_features=s).X_fit_.shape
+    (50, 5)
     """
-    if isinstance(kernel, Kernel) and kernel.kernel == "precomputed":
-        raise ValueError(
-            "solver='nystrom' evaluates the kernel at landmarks, which kernel='precomputed' does "
-            "not allow. Pass the features and the kernel."
+
+    name = "nystrom"
+    sums_only = True
+
+    def __init__(
+        self,
+        n_components: int = 500,
+        *,
+        landmarks: Any = "rpcholesky",
+        random_state: Any = 0,
+        optimizer: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.random_state = random_state
+        self.optimizer = optimizer
+
+    def features(
+        self, X: Features, kernel: AbstractKernel, names: tuple[str, ...] | None
+    ) -> KernelFeatures:
+        """The feature map: kernel functions at landmarks among the rows of X, (n, d)."""
+        if kernel.is_precomputed:
+            raise ValueError(
+                "solver='nystrom' evaluates the kernel at landmarks, which kernel='precomputed' "
+                "does not allow. Pass the features and the kernel."
+            )
+        how = self.landmarks
+        if not isinstance(how, str):
+            points = self._given_landmarks(X.shape[1])
+        else:
+            if not is_position(self.n_components) or self.n_components < 1:
+                raise ValueError(
+                    f"n_components={self.n_components!r}. Pass an integer of 1 or more."
+                )
+            if how not in LANDMARKS:
+                self._refuse_landmarks()
+            chosen = choose_landmarks(
+                X, int(self.n_components), how, kernel, names, self.random_state
+            )
+            points = X[chosen].astype(float)
+        p = points.shape[0]
+        require_memory(
+            4 * 8 * p * p,
+            what=f"A kernel at {p:,} landmarks",
+            advice="Pass a smaller n_components.",
         )
-    d = X.shape[1]
+        return KernelFeatures.from_landmarks(kernel, names, points, X.dtype)
 
-    def bind(points: Features) -> BoundKernel:
-        return kernel.bind(points, names)
-
-    if not isinstance(landmarks, str):
-        if landmarks is None or np.ndim(landmarks) == 0:
-            raise ValueError(
-                f"landmarks={landmarks!r} is not known. Pass one of {', '.join(LANDMARKS)}, "
-                "'fourier', or points."
-            )
-        points = check_array(landmarks, accept_sparse="csr", dtype=float, input_name="landmarks")
-        if points.shape[1] != d:
-            raise ValueError(
-                f"landmarks have {points.shape[1]} columns, but there are {d} features. Pass "
-                "points with the columns that the kernel sees."
-            )
-        return _at(kernel, names, points, X.dtype)
-    count = isinstance(n_components, int | np.integer) and not isinstance(n_components, bool)
-    if not count or n_components < 1:
-        raise ValueError(f"n_components={n_components!r}. Pass a whole number of 1 or more.")
-    if landmarks == "fourier":
-        if not (isinstance(kernel, Kernel) and kernel.kernel == "rbf" and kernel.columns is None):
-            raise ValueError(
-                "landmarks='fourier' are features of the RBF kernel of whole rows. Pass "
-                f"kernel='rbf', or one of {', '.join(LANDMARKS)}."
-            )
-        gamma = 1 / d if kernel.gamma is None else float(kernel.gamma)
-        return FourierSpace.of(d, gamma, int(n_components), check_random_state(random_state))
-    if landmarks not in LANDMARKS:
-        raise ValueError(
-            f"landmarks={landmarks!r} is not known. Pass one of {', '.join(LANDMARKS)}, 'fourier', "
-            "or points."
+    def _given_landmarks(self, n_columns: int) -> Features:
+        if self.landmarks is None or np.ndim(self.landmarks) == 0:
+            self._refuse_landmarks()
+        points = check_array(
+            self.landmarks, accept_sparse="csr", dtype=float, input_name="landmarks"
         )
-    chosen = choose_landmarks(X, int(n_components), landmarks, bind, random_state)
-    return _at(kernel, names, X[chosen].astype(float), X.dtype)
+        if points.shape[1] != n_columns:
+            raise ValueError(
+                f"landmarks have {points.shape[1]} columns, but there are {n_columns} features. "
+                "Pass points with the columns that the kernel sees."
+            )
+        return points
+
+    def _refuse_landmarks(self) -> None:
+        raise ValueError(
+            f"landmarks={self.landmarks!r} is not known. Pass one of {', '.join(LANDMARKS)}, or "
+            "points."
+        )
+
+    def solve(self, problem: ConstrainedProblem, reason: str = "asked for") -> Solution:
+        """The constrained and the free minimiser; `reason` is why this solver was chosen."""
+        start = time.perf_counter()
+        if problem.kernel.is_linear:
+            features: FeatureMap = LinearFeatures.near(problem.X, centred=problem.fit_intercept)
+        else:
+            features = self.features(problem.X, problem.kernel, problem.names)
+        m = problem.Y.shape[1]
+        y_origin = problem.Y.mean(axis=0) if problem.fit_intercept else np.zeros(m)
+        cells = problem.cells or one_cell(len(problem.Y))
+        loss, in_cells = sum_rows(features, problem.X, problem.Y - y_origin, cells, problem.weights)
+        in_pool_cells = None
+        if problem.pool_X is not None:
+            there = problem.pool_cells or one_cell(problem.pool_X.shape[0])
+            in_pool_cells = sum_cells(features, problem.pool_X, there)
+        moments = Moments.from_sums(loss, features, y_origin, problem.fit_intercept)
+        held = held_conditions(problem, features, moments.mean, in_cells, in_pool_cells)
+        why = f"sums over {loss.n_rows:,} rows of {features}, {reason}"
+        info = SolverInfo(self.name, why, 0.0, 8 * features.width**2, 0.0)
+        return solve_sums(
+            moments,
+            features,
+            held,
+            problem.alpha,
+            fit_intercept=problem.fit_intercept,
+            cells=in_cells,
+            pool_cells=in_pool_cells,
+            info=info,
+            start=start,
+        )
 
 
-def _at(
-    kernel: AbstractKernel, names: tuple[str, ...] | None, points: Features, dtype: DTypeLike
-) -> KernelSpace:
-    p = points.shape[0]
-    require_memory(4 * 8 * p * p, what=f"A kernel at {p:,} landmarks", advice=_ADVICE)
-    return KernelSpace.of(kernel, names, points, dtype)
+def in_features(problem: ConstrainedProblem, features: FeatureMap) -> ConstrainedProblem:
+    """The problem on whitened features, whose linear functions are those of the feature map."""
+    rows = problem.X.shape[0] + (0 if problem.pool_X is None else problem.pool_X.shape[0])
+    require_memory(
+        2 * 8 * rows * features.width,
+        what=f"{features.width:,} features of {rows:,} rows",
+        advice="Pass a smaller n_components.",
+    )
+    return replace(
+        problem,
+        X=_whitened(problem.X, features),
+        pool_X=None if problem.pool_X is None else _whitened(problem.pool_X, features),
+        kernel=Kernel("linear"),
+        names=None,
+    )
+
+
+def from_features(
+    solution: Solution, problem: ConstrainedProblem, features: FeatureMap
+) -> Solution:
+    """A solution of `in_features(problem, features)` as one of the problem itself."""
+    inner: Any = solution.basis
+
+    def back(fit: Fit) -> Fit:
+        theta, intercept = fit.coef, fit.intercept
+        if isinstance(inner, LinearFeatures):
+            intercept = intercept - inner.origin @ theta
+        else:  # one coefficient for each row: a linear kernel, with its origin in the rows
+            theta = inner.right.T @ fit.coef
+            intercept = intercept - (
+                inner.left.origin @ theta if hasattr(inner.left, "origin") else 0
+            )
+        coef = features.spread(theta)
+        pool = fit.pool
+        if problem.pool_X is not None:
+            pool = features.evaluate(problem.pool_X, coef) + intercept
+        fitted = features.evaluate(problem.X, coef) + intercept
+        return replace(fit, coef=coef, intercept=intercept, fitted=fitted, pool=pool)
+
+    return replace(solution, fair=back(solution.fair), free=back(solution.free), basis=features)
+
+
+def _whitened(X: Features, features: FeatureMap) -> FloatArray:
+    values = np.empty((X.shape[0], features.width))
+    for part in row_blocks(X.shape[0], max(_BLOCK // features.width, 256)):
+        values[part] = features.raw(X[part])
+        features.whiten(values[part])
+    return values

@@ -8,7 +8,6 @@ functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +15,12 @@ import scipy.linalg
 
 from meanparity._typing import FloatArray
 from meanparity.exceptions import NotPositiveDefiniteError
-from meanparity.kernels import BoundKernel, gram
-from meanparity.linalg import SymmetricFactor, SymmetricMatrix, symmetric_basis
-from meanparity.solvers.primal import solve_primal_penalised
-from meanparity.solvers.spectral import pseudo_inverse
-from meanparity.solvers.task import Task
+from meanparity.kernels.bound import gram
+from meanparity.linalg.symmetric import SymmetricFactor, SymmetricMatrix, symmetric_basis
+from meanparity.solvers.factored import pseudo_inverse
+from meanparity.solvers.features import LinearFeatures
+from meanparity.solvers.orthogonal import CentredRows, orthonormal_span, require_columns_fit
+from meanparity.solvers.problem import Basis, ConstrainedProblem
 
 _ADVICE = "Fit on fewer rows, or use linear functions."
 
@@ -46,20 +46,16 @@ class Penalty:
 
 
 def solve_penalised(
-    task: Task, penalty: Penalty, *, kernel: Callable[[], BoundKernel], is_linear: bool
-) -> tuple[FloatArray, FloatArray, bool]:
-    """The minimiser, for linear functions of few columns by these, else by one coefficient a row.
+    problem: ConstrainedProblem, penalty: Penalty
+) -> tuple[FloatArray, FloatArray, Basis]:
+    """The minimiser: for linear functions of few columns by columns, otherwise by rows.
 
     Parameters
     ----------
-    task : Task
-        Rows, targets, weights and λ, the same for all outputs. Its functionals are not looked at.
+    problem : ConstrainedProblem
+        Rows, targets, weights and λ, the same for all outputs. Its functionals are not used.
     penalty : Penalty
-        What is penalised besides.
-    kernel : callable
-        Gives the kernel, bound to the training rows, if it is needed.
-    is_linear : bool
-        Whether the kernel is the inner product of whole rows.
+        The additional penalty.
 
     Returns
     -------
@@ -67,25 +63,51 @@ def solve_penalised(
         Coefficients of the columns or of the rows.
     intercept : (m,) array
         The constant.
-    on_columns : bool
-        Which of these it is.
+    basis : Basis
+        Evaluates the function.
     """
-    alpha = float(task.alpha[0])
-    if is_linear and task.suits_columns:
-        settings = penalty.strength, penalty.C
-        theta, intercept = solve_primal_penalised(
-            task, alpha, *settings, orthonormal=penalty.orthonormal
-        )
-        return theta, intercept, True
-    return *_solve_dual(task, penalty, kernel(), alpha), False
+    alpha = float(problem.alpha[0])
+    if not problem.prefers_columns:
+        return *_solve_dual(problem, penalty, alpha), problem.bound_kernel
+    theta, intercept, centre = _solve_primal(problem, alpha, penalty)
+    return theta, intercept, LinearFeatures(centre)
+
+
+def _solve_primal(
+    problem: ConstrainedProblem, alpha: float, penalty: Penalty
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Minimise ``Σ u (y − Xθ − b)² + λ‖θ‖² + ζ‖Rᵀθ‖²`` with ``R = XᵀC``, whatever the size of ζ.
+
+    Returns θ, (d, m), the value at the centre of the rows, (m,), and that centre, (d,).
+    """
+    require_columns_fit(*problem.X.shape)
+    rows = CentredRows.from_problem(problem)
+    R, norms = rows.products(penalty.C)
+    if penalty.orthonormal:
+        R = orthonormal_span(R, 10 * np.finfo(float).eps * np.linalg.norm(norms))
+    triangle, targets = rows.triangle()
+    if not np.isfinite(triangle).all() or not np.isfinite(norms).all():
+        raise ValueError("The squares of X are infinite. Scale the features.")
+    left, s, right = np.linalg.svd(triangle, full_matrices=False)
+    keep = s > rows.rounding(triangle)
+    s, right = s[keep], right[keep]
+    # with ψ = √(s² + λ) Vᵀθ all is white: minimise ‖ψ − ψ₀‖² + ζ‖Bᵀψ‖²
+    root = np.sqrt(s**2 + alpha)[:, None]
+    psi = s[:, None] * (left[:, keep].T @ targets) / root
+    seen, sizes, _ = np.linalg.svd((right @ R) / root, full_matrices=False)
+    sizes = np.where(sizes > 1e-14 * sizes.max(initial=0.0), sizes, 0.0)
+    strength = penalty.strength * sizes**2
+    psi -= seen @ ((strength / (1 + strength))[:, None] * (seen.T @ psi))
+    theta = right.T @ (psi / root)
+    return theta, rows.y_mean, rows.x_mean
 
 
 def _solve_dual(
-    task: Task, penalty: Penalty, kernel: BoundKernel, alpha: float
+    problem: ConstrainedProblem, penalty: Penalty, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
-    K, row_means = gram(kernel, task.X, advice=_ADVICE), None
-    if task.fit_intercept:
-        K, row_means = K.centre(task.shares)
+    K, row_means = gram(problem.bound_kernel, problem.X, advice=_ADVICE), None
+    if problem.fit_intercept:
+        K, row_means = K.centre(problem.shares)
     C, signs = penalty.C, np.ones(penalty.C.shape[1])
     V = K.times(C)
     if penalty.orthonormal:
@@ -93,11 +115,11 @@ def _solve_dual(
         W, signs = symmetric_basis(C.T @ V, float(np.finfo(float).eps) * size)
         C, V = C @ W, V @ W
     root = np.ones((len(K), 1))
-    if task.root is not None:
-        K, root = K.scale(task.root), task.root[:, None]
-    m = task.Y.shape[1]
-    centre = task.shares @ task.Y if task.fit_intercept else np.zeros(m)
-    rhs = np.hstack([root * (task.Y - centre), C / np.where(root > 0, root, 1.0)])
+    if problem.root is not None:
+        K, root = K.scale(problem.root), problem.root[:, None]
+    m = problem.Y.shape[1]
+    centre = problem.shares @ problem.Y if problem.fit_intercept else np.zeros(m)
+    rhs = np.hstack([root * (problem.Y - centre), C / np.where(root > 0, root, 1.0)])
     solved = root * _factorise(K, alpha).solve(rhs)
     coef, Z = solved[:, :m], solved[:, m:]
     if penalty.strength > 0:
@@ -110,7 +132,7 @@ def _solve_dual(
         coef = coef - Z @ _solve_small(small, seen)
     intercept = centre
     if row_means is not None:
-        coef = coef - np.outer(task.shares, coef.sum(axis=0))
+        coef = coef - np.outer(problem.shares, coef.sum(axis=0))
         intercept = centre - row_means @ coef
     return coef, intercept
 

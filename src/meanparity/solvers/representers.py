@@ -3,16 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol, Self
 
 import numpy as np
 
 from meanparity._typing import FloatArray
-from meanparity.kernels import BLOCK_NUMBERS, BoundKernel
-from meanparity.linalg import multiply, row_blocks, symmetric_basis
-from meanparity.solvers.matrix import KernelMatrix
-from meanparity.solvers.task import SAME, Task
+from meanparity.kernels.bound import BLOCK_NUMBERS
+from meanparity.linalg.blas import multiply
+from meanparity.linalg.symmetric import row_blocks, symmetric_basis
+from meanparity.solvers.problem import SAME, ConstrainedProblem
 
 _FAINT = 1e-6  # representers of less than this share of the largest norm are not given a value
+
+
+class KernelMatrix(Protocol):
+    """What a kernel matrix can do besides being factored, whether it is stored or not."""
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """Its diagonal: (n,)."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def times(self, Z: FloatArray) -> FloatArray:
+        """The product with Z, (n, r)."""
+        ...
+
+    def centre(self, shares: FloatArray) -> tuple[Self, FloatArray]:
+        """``H K Hᵀ`` with ``H = I − 1 sharesᵀ``, and the row means of K, (n,)."""
+        ...
+
+    def scale(self, root: FloatArray) -> Self:
+        """``diag(root) K diag(root)`` for root of shape (n,)."""
+        ...
+
+    def deflate(self, V: FloatArray, signs: FloatArray) -> Self:
+        """``K − V diag(signs) Vᵀ`` for V of shape (n, q)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +65,21 @@ class PoolMoments:
     size: float
 
     @classmethod
-    def of(cls, task: Task, kernel: BoundKernel) -> PoolMoments:
-        """Sum over kernel values between the pool and all points, a few rows at a time."""
-        n, p, q = len(task.Y), task.pool.n_rows, len(task.pool)
+    def compute(cls, problem: ConstrainedProblem, shares: FloatArray | None) -> PoolMoments:
+        """Sum over kernel values between the pool and all points, a few rows at a time.
+
+        `shares`, (n,), are the weights of the training rows in the means that centre the kernel;
+        None if it is not centred.
+        """
+        n, q = len(problem.Y), problem.n_conditions[1]
         values, gram, reach = np.zeros((n, q)), np.zeros((q, q)), np.zeros(q)
-        C = task.pool.dense()
-        for part in row_blocks(p if q else 0, min(max(BLOCK_NUMBERS // (n + p), 1), 256)):
-            assert task.points is not None
-            rows, here, after = task.points[part], C[part], C[part.stop :]
+        if not q:
+            return cls(values, np.zeros(0), gram, 0.0)
+        kernel, p = problem.bound_kernel, problem.pool.n_rows
+        C = problem.pool.dense()
+        for part in row_blocks(p, min(max(BLOCK_NUMBERS // (n + p), 1), 256)):
+            assert problem.pool_X is not None
+            rows, here, after = problem.pool_X[part], C[part], C[part.stop :]
             multiply(kernel.block(rows, slice(0, n)).T, here, values, add=True)
             square = kernel.block(rows, slice(n + part.start, n + p))
             inner = multiply(square[:, : len(here)], here, np.empty_like(here))
@@ -52,8 +87,8 @@ class PoolMoments:
             gram += here.T @ inner + here.T @ outer + outer.T @ here
             reach += np.sqrt(np.abs(square.diagonal())) @ np.abs(here)
         means = np.zeros(q)
-        if task.fit_intercept:
-            means = task.shares @ values
+        if shares is not None:
+            means = shares @ values
             values -= means
         return cls(values, means, gram, float(reach.max(initial=0.0) ** 2))
 
@@ -86,8 +121,8 @@ class Functions:
         """Combinations of the functions, by the columns of W, (r, s)."""
         return Functions(self.on_rows @ W, self.on_pool @ W, self.values @ W, self.basis @ W)
 
-    def less(self, other: Functions) -> Functions:
-        """The functions less others, one by one."""
+    def minus(self, other: Functions) -> Functions:
+        """The functions minus others, one by one."""
         return Functions(
             self.on_rows - other.on_rows,
             self.on_pool - other.on_pool,
@@ -96,7 +131,7 @@ class Functions:
         )
 
     def beside(self, other: Functions) -> Functions:
-        """These functions and others."""
+        """These functions and others, side by side."""
         pairs = (
             (self.on_rows, other.on_rows),
             (self.on_pool, other.on_pool),
@@ -128,14 +163,16 @@ class Representers:
     n_dual: int
 
     @classmethod
-    def of(cls, task: Task, K: KernelMatrix, pool: PoolMoments) -> Representers:
+    def compute(
+        cls, problem: ConstrainedProblem, K: KernelMatrix, pool: PoolMoments
+    ) -> Representers:
         """Orthonormalise the training rows' representers, and then the others against them.
 
         A functional on training rows some of which have weight zero in the loss counts with the
         others. What is left of another by less than `SAME` of its norm is the same condition.
         """
-        q_rows, q_pool = len(task.functionals), len(task.pool)
-        C = task.functionals.dense()
+        q_rows, q_pool = problem.n_conditions
+        C = problem.functionals.dense()
         KC = K.times(C) if q_rows else C
         gram, cross = C.T @ KC, C.T @ pool.values
         size = float(np.max(np.sqrt(np.abs(K.diagonal)) @ np.abs(C), initial=0.0) ** 2)
@@ -144,24 +181,29 @@ class Representers:
         others = Functions(
             np.zeros((len(C), q_pool)), np.eye(q_pool), pool.values, unit[:, q_rows:]
         )
-        if task.weights is not None and task.functionals.touches(task.weights == 0):
+        if problem.weights is not None and problem.functionals.touches(problem.weights == 0):
             others, first = first.beside(others), first.times(np.zeros((q_rows, 0)))
             W, more = _basis(
-                task, np.block([[gram, cross], [cross.T, pool.gram]]), size + pool.size
+                problem, np.block([[gram, cross], [cross.T, pool.gram]]), size + pool.size
             )
             signs = np.zeros(0)
             scale = np.zeros(0)
         else:
-            W, signs = _basis(task, gram, size)
+            W, signs = _basis(problem, gram, size)
             first, scale = first.times(W), (W**2).sum(axis=0)
-            W, more = _basis(task, pool.gram, pool.size)
+            W, more = pool.gram, np.zeros(0)
+            if q_pool:
+                W, more = _basis(problem, pool.gram, pool.size)
+        if not len(more):
+            held, r = C.T @ first.values, len(signs)
+            return cls(first, np.vstack([held, np.zeros((q_pool, r))]), signs, r)
         others = others.times(W)
         seen = signs[:, None] * (first.on_rows.T @ others.values)
         # rounding of the inner products is alike in all functionals, and grew with their scaling
         rounding = 10 * np.finfo(float).eps * (size + pool.size)
         noise = np.diag((W**2).sum(axis=0)) + (seen.T * scale) @ seen
         W, more = _rest(np.diag(more) - (seen.T * signs) @ seen, rounding * noise)
-        functions = first.beside(others.less(first.times(seen)).times(W))
+        functions = first.beside(others.minus(first.times(seen)).times(W))
         on_pool = pool.values.T @ functions.on_rows + pool.gram @ functions.on_pool
         held = np.vstack([C.T @ functions.values, on_pool])
         return cls(functions, held, np.concatenate([signs, more]), len(first))
@@ -175,13 +217,15 @@ class Representers:
         return np.asarray(self.signs[:, None] * found)
 
 
-def _basis(task: Task, gram: FloatArray, size: float) -> tuple[FloatArray, FloatArray]:
+def _basis(
+    problem: ConstrainedProblem, gram: FloatArray, size: float
+) -> tuple[FloatArray, FloatArray]:
     """Orthonormal combinations of functions with this Gram matrix, and the signs of their norms.
 
     Functionals that the space hardly sees can be made zero, but not be given a value.
     """
     cut = float(np.finfo(float).eps) * size
-    if task.targets.any():
+    if problem.targets.any():
         cut = max(cut, _FAINT**2 * float(np.abs(gram).max(initial=0.0)))
     return symmetric_basis(gram, cut)
 

@@ -19,11 +19,12 @@ from scipy import sparse
 
 from meanparity._typing import Features, FloatArray
 from meanparity.exceptions import NotPositiveDefiniteError
-from meanparity.kernels import BoundKernel, gram
-from meanparity.linalg import SymmetricMatrix, require_memory, row_blocks
-from meanparity.solvers.primal import CentredRows, directions
+from meanparity.kernels.bound import gram
+from meanparity.linalg.memory import require_memory
+from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks
+from meanparity.solvers.orthogonal import CentredRows, problem_directions
+from meanparity.solvers.problem import ConstrainedProblem
 from meanparity.solvers.representers import PoolMoments, Representers
-from meanparity.solvers.task import Task
 
 _ADVICE = "Fit on fewer rows, or use the kernel 'linear'."
 _SMALL = 2000  # columns whose products fit anywhere
@@ -58,7 +59,7 @@ class Plane:
         return float(self.beta @ (self.beta * b - self.tau))
 
 
-class Space(Protocol):
+class FunctionSpace(Protocol):
     """The functions h, by their coefficients c."""
 
     @property
@@ -88,14 +89,6 @@ class Space(Protocol):
         """Coefficients of ``Σ_i pull_i κ(·, x_i)``, projected: (p,)."""
         ...
 
-    def euclidean(self, pull: FloatArray) -> FloatArray:
-        """Derivatives of ``Σ_i pull_i h(x_i)`` with respect to the coefficients: (p,)."""
-        ...
-
-    def norm_slope(self, c: FloatArray, values: FloatArray) -> FloatArray:
-        """Half the derivatives of ``‖h‖²`` with respect to the coefficients: (p,)."""
-        ...
-
     def conditioner(self, alpha: float) -> Callable[[FloatArray], FloatArray]:
         """Makes coefficients of a gradient, (p,), those of a step of about the right shape."""
         ...
@@ -116,7 +109,7 @@ class Space(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class KernelSpace:
+class KernelFunctions:
     """``h = Σ_i c_i κ̃(·, x_i)`` with the reproducing kernel κ̃ of the functions h.
 
     Parameters
@@ -125,7 +118,7 @@ class KernelSpace:
         Where the functions lie.
     K : SymmetricMatrix
         κ̃ on the training rows.
-    task : Task
+    problem : ConstrainedProblem
         What was asked for.
     representers : Representers
         Of all functionals.
@@ -136,37 +129,37 @@ class KernelSpace:
 
     plane: Plane
     K: SymmetricMatrix
-    task: Task
+    problem: ConstrainedProblem
     representers: Representers
     row_means: FloatArray
     pool_means: FloatArray
 
     @classmethod
-    def prepare(cls, task: Task, kernel: BoundKernel) -> KernelSpace:
+    def prepare(cls, problem: ConstrainedProblem) -> KernelFunctions:
         """The kernel matrix, less what the functionals see of it.
 
         The kernel is centred if there is an intercept that no functional sees: large kernel values
         then cost no digits.
         """
-        task = replace(task, weights=None)
-        sums = _sums(task)
-        centred = task.fit_intercept and not sums.any()
-        bare = replace(task, fit_intercept=centred)
-        K, row_means = gram(kernel, task.X, advice=_ADVICE), np.zeros(len(task.Y))
+        kernel = problem.bound_kernel
+        sums = _constant_values(problem)
+        centred = problem.fit_intercept and not sums.any()
+        shares = np.full(len(problem.Y), 1 / len(problem.Y)) if centred else None
+        K, row_means = gram(kernel, problem.X, advice=_ADVICE), np.zeros(len(problem.Y))
         with np.errstate(over="ignore", invalid="ignore"):
-            pool = PoolMoments.of(bare, kernel)
-        if centred:
-            K, row_means = K.centre(bare.shares)
+            pool = PoolMoments.compute(problem, shares)
+        if shares is not None:
+            K, row_means = K.centre(shares)
         K.require_finite()
-        found = Representers.of(bare, K, pool)
-        tau = found.inner_products(task.targets[:, :1])[:, 0]
+        found = Representers.compute(replace(problem, weights=None), K, pool)
+        tau = found.inner_products(problem.targets[:, :1])[:, 0]
         beta = found.inner_products(sums[:, None])[:, 0]
         V, signs = found.functions.values, found.signs  # some are −1, by rounding
-        constant = 1.0 - V @ (signs * beta) if task.fit_intercept else None
+        constant = 1.0 - V @ (signs * beta) if problem.fit_intercept else None
         if len(tau):
             K = K.deflate(V, signs)
         plane = Plane(V @ (signs * tau), constant, tau, beta)
-        return cls(plane, K, task, found, row_means, pool.means)
+        return cls(plane, K, problem, found, row_means, pool.means)
 
     @property
     def size(self) -> int:
@@ -189,14 +182,6 @@ class KernelSpace:
     def representer(self, pull: FloatArray) -> FloatArray:
         """The pull itself."""
         return pull
-
-    def euclidean(self, pull: FloatArray) -> FloatArray:
-        """``K̃ pull``."""
-        return self.values(pull)
-
-    def norm_slope(self, c: FloatArray, values: FloatArray) -> FloatArray:
-        """``K̃ c``."""
-        return values
 
     def conditioner(self, alpha: float) -> Callable[[FloatArray], FloatArray]:
         """The inner product of the space is shape enough."""
@@ -261,13 +246,13 @@ class KernelSpace:
 
     def function(self, c: FloatArray, b: float) -> tuple[FloatArray, float]:
         """Coefficients of the training rows and then of the pool, and the intercept."""
-        found, plane, task = self.representers, self.plane, self.task
+        found, plane, problem = self.representers, self.plane, self.problem
         functions = found.functions
         wanted, signs = (plane.tau - plane.beta * b)[:, None], found.signs[:, None]
         share = signs * (wanted - functions.values.T @ c[:, None])
         rows = c[:, None] + functions.on_rows @ share
         extra = functions.on_pool @ share
-        held = found.held[len(task.functionals) :].T
+        held = found.held[len(problem.functionals) :].T
         for _ in range(4):  # take off what rounding left, and then what it left of that
             left = signs * (functions.values.T @ rows + held @ extra - wanted)
             rows -= functions.on_rows @ left
@@ -276,8 +261,8 @@ class KernelSpace:
         if self.row_means.any():  # centred, and then this direction does not change the function
             rows -= rows.mean()
             intercept -= float((self.row_means @ rows + self.pool_means @ extra)[0])
-        if task.points is not None:
-            rows = np.vstack([rows, task.pool.spread(extra)])
+        if problem.pool_X is not None:
+            rows = np.vstack([rows, problem.pool.spread(extra)])
         return rows, intercept
 
     def multipliers(self, b: float, g: FloatArray, alpha: float) -> FloatArray:
@@ -288,7 +273,7 @@ class KernelSpace:
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureSpace:
+class ColumnFunctions:
     """``h(x) = xᵀ(I − QQᵀ)c``: linear functions, less the directions that the functionals see.
 
     Parameters
@@ -309,19 +294,20 @@ class FeatureSpace:
     W: FloatArray
 
     @classmethod
-    def prepare(cls, task: Task) -> FeatureSpace:
+    def prepare(cls, problem: ConstrainedProblem) -> ColumnFunctions:
         """The directions of the functionals."""
-        n, d = task.X.shape
+        n, d = problem.X.shape
         require_memory(
             3 * 8 * d * d, what=f"Solving for {d:,} columns", advice="Use fewer columns."
         )
-        sums = _sums(task)
-        bare = replace(task, fit_intercept=False, weights=None)
-        Q, W, tau = directions(CentredRows.of(bare), bare)
+        sums = _constant_values(problem)
+        bare = replace(problem, fit_intercept=False, weights=None)
+        Q, M, tau = problem_directions(CentredRows.from_problem(bare), bare)
+        W = np.asarray(np.linalg.pinv(Q.T @ M), dtype=float)
         beta = W.T @ sums
-        seen = task.X @ Q
-        constant = np.ones(n) - seen @ beta if task.fit_intercept else None
-        return cls(Plane(seen @ tau[:, 0], constant, tau[:, 0], beta), task.X, Q, W)
+        seen = problem.X @ Q
+        constant = np.ones(n) - seen @ beta if problem.fit_intercept else None
+        return cls(Plane(seen @ tau[:, 0], constant, tau[:, 0], beta), problem.X, Q, W)
 
     @property
     def size(self) -> int:
@@ -344,14 +330,6 @@ class FeatureSpace:
     def representer(self, pull: FloatArray) -> FloatArray:
         """``(I − QQᵀ) Xᵀ pull``."""
         return self._projected(np.asarray(self.X.T @ pull))
-
-    def euclidean(self, pull: FloatArray) -> FloatArray:
-        """The same."""
-        return self.representer(pull)
-
-    def norm_slope(self, c: FloatArray, values: FloatArray) -> FloatArray:
-        """``(I − QQᵀ) c``."""
-        return self._projected(c)
 
     def conditioner(self, alpha: float) -> Callable[[FloatArray], FloatArray]:
         """As if the loss were squared, where a matrix of all columns is small."""
@@ -409,10 +387,10 @@ class FeatureSpace:
         return projected
 
 
-def _sums(task: Task) -> FloatArray:
+def _constant_values(problem: ConstrainedProblem) -> FloatArray:
     """What all functionals are of the constant 1: (q,), zero up to rounding for comparisons."""
     sums = []
-    for part in (task.functionals, task.pool):
+    for part in (problem.functionals, problem.pool):
         C = part.dense()
         total, size = C.sum(axis=0), np.abs(C).sum(axis=0)
         sums.append(np.where(np.abs(total) > 1e-10 * size, total, 0.0))

@@ -5,11 +5,11 @@
   const slider = byId("unfairness");
   const SVG = "http://www.w3.org/2000/svg";
 
-  let zero = 0; // below it, numbers are rounding
+  let zero = 0; // smaller numbers are rounding errors and shown as 0
   const number = (value) => {
     const size = Math.abs(value);
     if (size <= zero) return "0";
-    if (size >= 10000) return Math.round(value).toLocaleString("en-US");
+    if (size >= 9999.5) return Math.round(value).toLocaleString("en-US");
     return String(Number(value.toPrecision(4)));
   };
   const percent = (share) => Math.round(100 * share) + "%";
@@ -118,7 +118,7 @@
     }));
   };
 
-  let atModel = true; // whose position may lie between two steps of the slider
+  let atModel = true; // the position of the model may lie between two steps of the slider
   const show = () => {
     const chosen = document.querySelector("input[name=part]:checked");
     const part = data.parts[chosen ? Number(chosen.value) : 0];
@@ -128,12 +128,14 @@
     byId("position").textContent = String(Number(u.toFixed(3)));
     byId("reset").hidden = atModel;
     slider.setAttribute("aria-valuetext", `${u}, largest gap ${number(largest(part, u))}`);
-    byId("mse").textContent = part.errors ? number(squaredError(part, u)) : "not known";
+    byId("mse").textContent = part.errors ? number(squaredError(part, u)) : "unknown";
     byId("r2").textContent = part.errors && part.variance > 0
-      ? number(1 - squaredError(part, u) / part.variance) : "not known";
-    byId("rmse").textContent = part.errors ? number(Math.sqrt(squaredError(part, u))) : "not known";
+      ? number(1 - squaredError(part, u) / part.variance) : "unknown";
+    byId("rmse").textContent = part.errors ? number(Math.sqrt(squaredError(part, u))) : "unknown";
     byId("max-gap").textContent = number(largest(part, u));
     byId("max-gap-where").textContent = largest(part, u) > zero ? where(part, u) : "";
+    byId("gap").textContent = part.gap;
+    byId("live-mean").textContent = `Mean ${part.quantity}`;
     byId("smd").textContent = number(gaps(part, u).reduce((a, b) => a + b, 0));
     drawTradeoff(part, u);
     drawDistributions(part, u, step);

@@ -1,0 +1,259 @@
+"""Named columns out of arrays, frames, series and mappings, and what kind each column is."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from meanparity._typing import IntArray
+
+MISSING = ("error", "group", "ignore")
+_MOST_CATEGORIES = 20  # a numeric column with more distinct values is treated as a number
+
+Columns = dict[str, NDArray[Any]]
+
+
+def read_columns(source: Any, *, n_rows: int | None = None, role: str = "sensitive") -> Columns:
+    """Read named one-dimensional columns; missing values become None or NaN.
+
+    Parameters
+    ----------
+    source : array-like of shape (n,) or (n, r), data frame, series, or mapping
+        The columns.
+    n_rows : int, optional
+        Number of rows that the columns must have.
+    role : {"sensitive", "control"}
+        What the columns are used for. It names columns that have no name, and appears in errors.
+    """
+    columns = _named_columns(source, role)
+    shapes = {name: values.shape for name, values in columns.items()}
+    if len(set(shapes.values())) > 1 or any(len(shape) != 1 for shape in shapes.values()):
+        raise ValueError(
+            f"{role}_features has columns of different shapes, {shapes}. "
+            "Pass columns that have one value for each row."
+        )
+    rows = next((len(values) for values in columns.values()), 0)
+    if not rows:
+        raise ValueError(
+            f"{role}_features is empty. Pass at least one column with one value for each row."
+        )
+    if n_rows is not None and rows != n_rows:
+        hint = " Is it transposed?" if len(columns) == n_rows else ""
+        raise ValueError(
+            f"{role}_features has {rows} rows, but the data have {n_rows}.{hint} "
+            f"Pass one {role} value (or one row of them) for each row."
+        )
+    return columns
+
+
+def _named_columns(source: Any, role: str) -> Columns:
+    if isinstance(source, np.ndarray) and not isinstance(source, np.ma.MaskedArray):
+        return _numbered_columns(source, role)
+    if isinstance(source, Mapping):
+        named = [(name, plain_column(v, f"{role}_features")) for name, v in source.items()]
+        return _unique_names(named, role)
+    native = nw.from_native(source, pass_through=True, allow_series=True)
+    if isinstance(native, nw.Series):
+        return {str(native.name or role): _series_values(native)}
+    if isinstance(native, nw.LazyFrame):
+        raise TypeError(f"{role}_features is a lazy frame. Call .collect() on it first.")
+    if isinstance(native, nw.DataFrame):
+        return _unique_names(
+            [(name, _series_values(native[:, i])) for i, name in enumerate(native.columns)], role
+        )
+    return _numbered_columns(plain_column(source, f"{role}_features"), role)
+
+
+def _numbered_columns(array: NDArray[Any], role: str) -> Columns:
+    if array.ndim == 1:
+        return {role: array}
+    if array.ndim == 2:
+        return {f"{role}{i}": column for i, column in enumerate(array.T)}
+    raise ValueError(
+        f"{role}_features has shape {array.shape}. Pass one column, (n,), or several, (n, r)."
+    )
+
+
+def _unique_names(named: Sequence[tuple[Any, NDArray[Any]]], role: str) -> Columns:
+    """Columns by name as text; two columns whose names read the same are refused."""
+    columns: Columns = {}
+    first: dict[str, Any] = {}
+    for name, values in named:
+        text = str(name)
+        if text in columns:
+            raise ValueError(
+                f"{role}_features has the columns {first[text]!r} and {name!r}, which are both "
+                f"named {text!r} as text. Rename one of them."
+            )
+        columns[text], first[text] = values, name
+    return columns
+
+
+def plain_column(values: Any, name: str) -> NDArray[Any]:
+    """A column as an array that keeps mixed values: NumPy would turn ["F", 1] into text."""
+    if isinstance(values, np.ma.MaskedArray):
+        return np.array(values.tolist(), dtype=object)  # masked values become None
+    if isinstance(values, np.ndarray):
+        return values
+    native = nw.from_native(values, pass_through=True, series_only=True)
+    if isinstance(native, nw.Series):
+        return _series_values(native)
+    array = np.asarray(values, dtype=object) if isinstance(values, Iterable) else np.array(values)
+    if array.ndim == 0:
+        raise TypeError(f"{name} is {values!r}. Pass a column with one value for each row.")
+    return array
+
+
+def _series_values(series: nw.Series[Any]) -> NDArray[Any]:
+    missing = series.is_null().to_numpy()
+    if not missing.any():
+        return np.asarray(series.to_numpy())
+    values = np.empty(len(missing), dtype=object)
+    values[:] = series.to_list()  # to_numpy would turn integers into floats
+    values[missing] = None
+    return values
+
+
+def match_columns(columns: Columns, names: tuple[str, ...], role: str) -> Columns:
+    """The columns under the names, and in the order, that they had in fit."""
+    if set(columns) == set(names):
+        return {name: columns[name] for name in names}
+    unnamed = _are_numbered(columns, role) or _are_numbered(names, role)
+    if unnamed and len(columns) == len(names):
+        return dict(zip(names, columns.values(), strict=True))
+    raise ValueError(
+        f"{role}_features has the columns {list(columns)}, but fit saw {list(names)}. Pass these."
+    )
+
+
+def _are_numbered(names: Iterable[str], role: str) -> bool:
+    """Whether the columns came without names."""
+    return all(
+        name == role or (name.startswith(role) and name[len(role) :].isdigit()) for name in names
+    )
+
+
+def read_levels(columns: Columns, missing: str) -> tuple[list[list[Hashable]], IntArray]:
+    """The sorted distinct values of each column, and the position of every value: (n, r).
+
+    Missing values have position −1; with ``missing="error"`` they are refused.
+    """
+    if missing not in MISSING:
+        raise ValueError(f"missing={missing!r} is not known. Pass one of {', '.join(MISSING)}.")
+    levels, codes = [], []
+    for name, values in columns.items():
+        column_levels, column_codes = _factorize(values, name)
+        if missing == "error" and column_codes.min() < 0:
+            _refuse_missing(np.flatnonzero(column_codes < 0), name)
+        levels.append(column_levels)
+        codes.append(column_codes)
+    return levels, np.stack(codes, axis=1)
+
+
+def _factorize(values: NDArray[Any], name: str) -> tuple[list[Hashable], IntArray]:
+    """The distinct values of a column, sorted, and the position of each row's value, or −1."""
+    kind = values.dtype.kind
+    if kind in "mM":  # tolist() would turn dates into numbers
+        missing, values = np.isnat(values), values.astype(str)
+    elif kind in "biufUS":
+        missing = np.isnan(values) if kind == "f" else np.zeros(len(values), bool)
+    elif kind == "c":
+        raise TypeError(f"Column {name!r} holds complex numbers. Pass real numbers or text.")
+    else:
+        return _factorize_objects(values.tolist(), name)
+    known = ~missing
+    levels, positions = np.unique(values[known], return_inverse=True)
+    codes = np.full(len(values), -1, dtype=np.intp)
+    codes[known] = positions
+    return levels.tolist(), codes
+
+
+def _factorize_objects(values: list[Any], name: str) -> tuple[list[Hashable], IntArray]:
+    known = [not is_missing(value) for value in values]
+    try:
+        distinct = {value for value, there in zip(values, known, strict=True) if there}
+    except TypeError as error:
+        raise TypeError(
+            f"Column {name!r} holds values that cannot be compared ({error}). "
+            "Pass text, numbers, booleans or categories."
+        ) from error
+    try:
+        ordered = sorted(distinct)
+    except TypeError:  # values of several types
+        ordered = sorted(distinct, key=lambda value: (type(value).__name__, str(value)))
+    position = {value: i for i, value in enumerate(ordered)}
+    codes = [position[value] if there else -1 for value, there in zip(values, known, strict=True)]
+    return ordered, np.array(codes, dtype=np.intp)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, or a missing value of pandas."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
+def _refuse_missing(rows: IntArray, name: str) -> None:
+    shown = ", ".join(map(str, rows[:5])) + (", …" if len(rows) > 5 else "")
+    raise ValueError(
+        f"Column {name!r} has {len(rows)} missing value{'s'[: len(rows) > 1]} "
+        f"(row{'s'[: len(rows) > 1]} {shown}). Drop these rows, or fill in the values. A "
+        "constraint can also make them a group of their own (missing='group') or leave them out "
+        "of the comparison (missing='ignore')."
+    )
+
+
+def are_numbers(values: Sequence[Hashable]) -> bool:
+    """Whether all values are numbers; bool does not count as a number."""
+    types = set(map(type, values))
+    return all(issubclass(t, Real | Decimal) and not issubclass(t, bool | np.bool_) for t in types)
+
+
+def require_numbers(name: str, values: Sequence[Any]) -> None:
+    """Refuse a column whose values are not finite numbers."""
+    if are_numbers(values) and np.isfinite(np.array(values, dtype=float)).all():
+        return
+    wrong = [v for v in values if not are_numbers([v]) or not np.isfinite(float(v))]
+    raise ValueError(
+        f"Sensitive column {name!r} is treated as a number, but holds {wrong[0]!r}. Pass finite "
+        "numbers, or leave the column out of continuous."
+    )
+
+
+def is_continuous(values: Sequence[Hashable], n_known: int) -> bool:
+    """Whether a column with these distinct values is a number rather than a category."""
+    if not values or not are_numbers(values):
+        return False
+    if len(values) > _MOST_CATEGORIES:
+        return True
+    fractions = any(not float(value).is_integer() for value in values)  # type: ignore[arg-type]
+    return fractions and 2 * len(values) > n_known
+
+
+def continuous_names(continuous: Any, sensitive: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the columns that a list of names and positions selects."""
+    wanted: list[Any] = [continuous] if np.ndim(continuous) == 0 else list(continuous)
+    names = []
+    for column in wanted:
+        if isinstance(column, str) and column in sensitive:
+            names.append(column)
+        elif is_position(column) and -len(sensitive) <= column < len(sensitive):
+            names.append(sensitive[column])
+        else:
+            raise ValueError(
+                f"continuous holds {column!r}, but the sensitive columns are {list(sensitive)}. "
+                "Pass names or positions of these, 'auto', or [] if all are categories."
+            )
+    return tuple(dict.fromkeys(names))
+
+
+def is_position(column: Any) -> bool:
+    """Whether this is an integer; bool does not count as one."""
+    return isinstance(column, Integral) and not isinstance(column, bool | np.bool_)

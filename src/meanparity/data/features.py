@@ -1,0 +1,210 @@
+"""Features of arrays, sparse matrices and data frames, and the sensitive columns among them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from meanparity._typing import Features
+from meanparity.data.columns import is_position
+from meanparity.data.files import is_files
+from meanparity.data.partitions import is_dask
+
+
+def in_memory(X: Any) -> bool:
+    """Whether X is rows in memory, rather than files or a Dask collection."""
+    return isinstance(X, np.ndarray) or not (is_files(X) or is_dask(X))
+
+
+def refuse_collections(X: Any) -> None:
+    """Refuse files and Dask collections where rows have to be in memory."""
+    if isinstance(X, np.ndarray):
+        return
+    if isinstance(X, str | os.PathLike):
+        raise TypeError(
+            f"X is {str(X)!r}, but only ParityRidge.fit and ParityKernelRidge.fit read files. Pass "
+            "the rows themselves, for instance from pandas.read_csv."
+        )
+    if is_dask(X):
+        raise TypeError(
+            "X is a Dask collection, which only ParityRidge and ParityKernelRidge accept. Pass "
+            "rows in memory, such as X.compute()."
+        )
+
+
+@dataclass(frozen=True)
+class FeatureLayout:
+    """Which columns X has: settled in fit, and the same for rows to predict.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of columns.
+    names : tuple of str or None
+        Their names, if X was a data frame.
+    sensitive : tuple of int
+        Positions of the sensitive columns.
+    drop_sensitive : bool
+        Whether the sensitive columns are left out of the features.
+    """
+
+    n_columns: int
+    names: tuple[str, ...] | None
+    sensitive: tuple[int, ...]
+    drop_sensitive: bool
+
+    @classmethod
+    def from_table(
+        cls, X: Any, sensitive_columns: Any = None, drop_sensitive: bool = False
+    ) -> FeatureLayout:
+        """The layout of X, (n, d), in which some columns are sensitive."""
+        refuse_collections(X)
+        frame = _frame(X)
+        names = None if frame is None else _names(frame)
+        shape = _shape(X, frame)
+        n_columns = int(shape[1]) if len(shape) == 2 else 0
+        if sensitive_columns is None or n_columns == 0:  # `read` says what is wrong with X
+            wanted = []
+        elif np.ndim(sensitive_columns) == 0:
+            wanted = [sensitive_columns]
+        else:
+            wanted = list(sensitive_columns)
+        positions = tuple(_position(column, n_columns, names) for column in wanted)
+        if drop_sensitive and n_columns and len(set(positions)) == n_columns:
+            raise ValueError(
+                f"sensitive_columns={sensitive_columns!r} are all {n_columns} columns of X, and "
+                "drop_sensitive=True leaves no features. Pass more columns."
+            )
+        return cls(n_columns, names, positions, drop_sensitive)
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns that are features."""
+        return None if self.names is None else tuple(self.names[i] for i in self._features)
+
+    @cached_property
+    def _features(self) -> list[int]:
+        left_out = set(self.sensitive) if self.drop_sensitive else set()
+        return [i for i in range(self.n_columns) if i not in left_out]
+
+    def read(self, X: Any, *, estimator: str = "meanparity", min_rows: int = 1) -> Features:
+        """The features of X: dense or CSR, finite, in single or double precision, (n, d)."""
+        refuse_collections(X)
+        X = self.select(X)
+        try:
+            X = check_array(
+                X,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                estimator=estimator,
+                ensure_min_samples=min_rows,
+                input_name="X",
+            )
+        except ValueError as error:
+            if "could not convert string" in str(error) or "Unable to convert" in str(error):
+                raise ValueError(
+                    f"X holds text ({error}). Encode it as numbers, for instance with "
+                    "scikit-learn's OneHotEncoder; if it is a sensitive column, pass it as "
+                    "sensitive_features, or name it in sensitive_columns with drop_sensitive=True."
+                ) from error
+            raise
+        if self.n_columns and X.shape[1] != len(self._features):
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {estimator} is expecting "
+                f"{len(self._features)} features as input."
+            )
+        return X
+
+    def select(self, X: Any) -> Any:
+        """X without the sensitive columns that are dropped, which rows to predict may lack."""
+        frame = _frame(X)
+        names = None if frame is None else _names(frame)
+        if names is not None and self.names not in (None, names):
+            if self.drop_sensitive and names == self.feature_names:
+                return X
+            raise ValueError(
+                f"X has the columns {list(names)}, but fit saw {list(self.names or ())}. "
+                "Pass these, in this order."
+            )
+        if not self.drop_sensitive or np.ndim(X) != 2 or np.shape(X)[1] != self.n_columns:
+            return X
+        if frame is not None:
+            return frame.select(nw.nth(*self._features)).to_native()
+        if not sparse.issparse(X) and not isinstance(X, np.ndarray):
+            X = np.asarray(X, dtype=object)  # numbers stay numbers beside text
+        return (X.tocsc() if sparse.issparse(X) else X)[:, self._features]
+
+    def sensitive_values(self, X: Any) -> dict[str, Any]:
+        """The sensitive columns of X, by name, or by position if X has no names."""
+        frame = _frame(X)
+        shape = _shape(X, frame)
+        if len(shape) != 2 or shape[1] != self.n_columns:
+            raise ValueError(
+                f"X has shape {shape}, but fit saw {self.n_columns} columns, the sensitive ones "
+                "among them. Pass all of them, or sensitive_features."
+            )
+        values: dict[str, Any] = {}
+        for position in self.sensitive:
+            if frame is not None:
+                values[str(frame.columns[position])] = frame[:, position].to_native()
+            elif sparse.issparse(X):
+                values[f"column {position}"] = X.tocsc()[:, [position]].toarray()[:, 0]
+            else:
+                rows = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+                values[f"column {position}"] = rows[:, position]
+        return values
+
+
+def stack(X: Features, points: Features | None) -> Features:
+    """Stack other rows below rows; the result is sparse if any part is."""
+    if points is None:
+        return X
+    if sparse.issparse(X) or sparse.issparse(points):
+        return sparse.vstack([X, points], format="csr")
+    return np.vstack([X, points])
+
+
+def _frame(X: Any) -> nw.DataFrame[Any] | None:
+    """X as a narwhals data frame, or None if it is not one."""
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        return None
+    native = nw.from_native(X, pass_through=True, eager_only=True)
+    return native if isinstance(native, nw.DataFrame) else None
+
+
+def _shape(X: Any, frame: nw.DataFrame[Any] | None) -> tuple[int, ...]:
+    if frame is not None:
+        return frame.shape
+    shape: tuple[int, ...] = X.shape if sparse.issparse(X) else np.asarray(X).shape
+    return shape
+
+
+def _names(frame: nw.DataFrame[Any]) -> tuple[str, ...] | None:
+    """Column names, if all of them are text, as scikit-learn has it."""
+    columns = tuple(frame.columns)
+    return columns if all(isinstance(name, str) for name in columns) else None
+
+
+def _position(column: Any, n_columns: int, names: tuple[str, ...] | None) -> int:
+    if isinstance(column, str):
+        if names is not None and column in names:
+            return names.index(column)
+        have = f"columns {list(names)}" if names is not None else "no column names"
+        raise ValueError(
+            f"sensitive_columns names {column!r}, but X has {have}. Pass a data frame with that "
+            "column, or the position of the column. A transformer before this estimator keeps "
+            "names after set_output(transform='pandas')."
+        )
+    if is_position(column) and -n_columns <= int(column) < n_columns:
+        return int(column) % n_columns
+    raise ValueError(
+        f"sensitive_columns holds {column!r}, but X has {n_columns} columns. "
+        f"Pass names, or positions from 0 to {n_columns - 1}."
+    )

@@ -1,0 +1,263 @@
+"""Files of rows, read in record batches, so that only a few batches are in memory at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanparity.exceptions import did_you_mean
+
+BATCH_ROWS = 65_536
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".arrow": "feather",
+    ".feather": "feather",
+    ".ipc": "feather",
+}
+
+
+def is_files(source: Any) -> bool:
+    """Whether this is a path, a list of paths or a PyArrow dataset, rather than rows in memory."""
+    if isinstance(source, str | os.PathLike):
+        return True
+    if isinstance(source, list | tuple) and source:
+        return all(isinstance(item, str | os.PathLike) for item in source)
+    return type(source).__module__.startswith("pyarrow") and hasattr(source, "scanner")
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """What each column of a file is used for.
+
+    Parameters
+    ----------
+    features : tuple of str
+        Features, in order.
+    target, sensitive, control : tuples of str
+        Targets, sensitive and control columns.
+    weight : str or None
+        Weights.
+    """
+
+    features: tuple[str, ...]
+    target: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    control: tuple[str, ...]
+    weight: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Files:
+    """Rows stored in files.
+
+    Parameters
+    ----------
+    dataset : pyarrow.dataset.Dataset
+        The files.
+    """
+
+    dataset: Any
+
+    @classmethod
+    def open(cls, source: Any) -> Files:
+        """Parquet, CSV, TSV or Feather files by path, a folder of them, or a PyArrow dataset."""
+        try:
+            import pyarrow as pa
+            import pyarrow.csv
+            import pyarrow.dataset as pads
+        except ImportError as error:
+            raise ImportError(
+                "Reading files needs PyArrow: pip install 'meanparity[files]'."
+            ) from error
+        if not isinstance(source, str | os.PathLike | list | tuple):
+            return cls(source)
+        given = [source] if isinstance(source, str | os.PathLike) else list(source)
+        paths = [path for item in given for path in _files_at(Path(item))]
+        kinds = sorted({_format(path) for path in paths})
+        if len(kinds) > 1:
+            raise ValueError(
+                f"The files are of different formats, {', '.join(kinds)}. Pass those of one format."
+            )
+        form: Any = kinds[0]
+        if form in ("csv", "tsv"):
+            form = pads.CsvFileFormat(
+                pyarrow.csv.ParseOptions(delimiter="\t" if form == "tsv" else ","),
+                convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True),
+            )
+        try:
+            dataset = pads.dataset([os.fspath(path) for path in paths], format=form)
+            schemas = [part.physical_schema for part in dataset.get_fragments()]
+        except (pa.ArrowInvalid, OSError) as error:
+            first = os.fspath(paths[0])
+            raise ValueError(f"{first!r} cannot be read as {kinds[0]}: {error}") from error
+        for path, schema in zip(paths, schemas, strict=True):
+            odd = sorted(set(schema.names) ^ set(schemas[0].names))
+            if odd:
+                raise ValueError(
+                    f"{paths[0].name!r} and {path.name!r} do not have the same columns: {odd[0]!r} "
+                    "is in one of them only."
+                )
+        try:
+            whole = pa.unify_schemas(schemas, promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise ValueError(f"The files hold columns of different types: {error}") from error
+        return cls(dataset.replace_schema(whole))
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        return list(self.dataset.schema.names)
+
+    def count(self) -> int:
+        """Number of rows."""
+        return int(self.dataset.count_rows())
+
+    def roles(
+        self, target: Any, sensitive: Any, control: Any, weight: Any, among_features: Sequence[str]
+    ) -> ColumnRoles:
+        """The role of each column; columns without another role are features.
+
+        `among_features` are sensitive columns that are also features.
+        """
+        wanted = {
+            "y": _names(target),
+            "sensitive_features": _names(sensitive),
+            "control_features": _names(control),
+            "sample_weight": _names(weight),
+            "sensitive_columns": tuple(among_features),
+        }
+        for role, names in wanted.items():
+            for name in names:
+                if not isinstance(name, str) or name not in self.names:
+                    raise ValueError(
+                        f"{role} names the column {name!r}, but the file has the columns "
+                        f"{self.names}.{did_you_mean(name, self.names)} Pass the columns of a file "
+                        "by name."
+                    )
+        roles = [name for names in list(wanted.values())[:4] for name in names]
+        twice = [name for name in roles if roles.count(name) > 1]
+        if twice:
+            raise ValueError(
+                f"The column {twice[0]!r} is named twice among y, sensitive_features, "
+                "control_features and sample_weight. Name it once."
+            )
+        if not wanted["y"]:
+            raise ValueError("y has to name the target column of the file.")
+        taken = {name for names in list(wanted.values())[:4] for name in names}
+        features = tuple(name for name in self.names if name not in taken)
+        if not features:
+            raise ValueError(f"No columns are left to be features: all of {self.names} are taken.")
+        weights = wanted["sample_weight"]
+        if len(weights) > 1:
+            raise ValueError(f"sample_weight names {len(weights)} columns. Name one.")
+        for name in (*features, *wanted["y"], *weights):
+            self._refuse_dates(name)
+        return ColumnRoles(
+            features,
+            wanted["y"],
+            wanted["sensitive_features"],
+            wanted["control_features"],
+            weights[0] if weights else None,
+        )
+
+    def _refuse_dates(self, name: str) -> None:
+        import pyarrow as pa
+
+        kind = self.dataset.schema.field(name).type
+        if pa.types.is_temporal(kind):
+            raise ValueError(
+                f"Column {name!r} holds {kind}, which is not a number. Convert it, for instance to "
+                "days since a date, or leave it out."
+            )
+
+    def with_numbers(self, names: Sequence[str]) -> Files:
+        """The same files, where these columns of CSV files are read as floats, not integers."""
+        import pyarrow as pa
+        import pyarrow.dataset as pads
+
+        if getattr(getattr(self.dataset, "format", None), "default_extname", None) != "csv":
+            return self
+        fields = []
+        for field in self.dataset.schema:
+            whole = pa.types.is_integer(field.type) or pa.types.is_null(field.type)
+            widened = field.with_type(pa.float64())
+            fields.append(widened if whole and field.name in names else field)
+        files, form = self.dataset.files, self.dataset.format
+        return Files(pads.dataset(files, pa.schema(fields), form, self.dataset.filesystem))
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Tables of the named columns, one batch of rows at a time."""
+        import pyarrow as pa
+
+        scanner = self.dataset.scanner(columns=list(columns), batch_size=BATCH_ROWS)
+        found = scanner.to_batches()
+        while True:
+            try:
+                batch = next(found, None)
+            except (pa.ArrowInvalid, OSError) as error:
+                raise ValueError(
+                    f"The files cannot be read to their end: {error}. The types of CSV columns are "
+                    "inferred from the first rows; Parquet files store them."
+                ) from error
+            if batch is None:
+                return
+            if batch.num_rows:
+                yield pa.Table.from_batches([batch])
+
+    def sample(self, columns: Sequence[str], rows: NDArray[np.intp]) -> Any:
+        """The table of the rows at sorted positions, read in one pass."""
+        import pyarrow as pa
+
+        parts, start = [], 0
+        for table in self.batches(columns):
+            stop = start + table.num_rows
+            first, last = np.searchsorted(rows, [start, stop])
+            if last > first:
+                parts.append(table.take(pa.array(rows[first:last] - start)))
+            start = stop
+        return pa.concat_tables(parts)
+
+
+def _files_at(path: Path) -> list[Path]:
+    """The file, or the files in a folder that have a known extension."""
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {os.fspath(path)!r}.")
+    if not path.is_dir():
+        return [path]
+    inside = sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in FORMATS
+        and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+    )
+    if not inside:
+        raise ValueError(
+            f"The folder {os.fspath(path)!r} has no files with one of the extensions "
+            f"{', '.join(FORMATS)}."
+        )
+    return inside
+
+
+def _format(path: Path) -> str:
+    """The format of a file by its extension."""
+    if path.suffix.lower() not in FORMATS:
+        raise ValueError(
+            f"{path.name!r} has the extension {path.suffix!r}. Known are {', '.join(FORMATS)}; "
+            "pass other files as a pyarrow.dataset.dataset."
+        )
+    return FORMATS[path.suffix.lower()]
+
+
+def _names(value: Any) -> tuple[Any, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) or not np.iterable(value) else tuple(value)

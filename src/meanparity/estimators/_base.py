@@ -1,0 +1,437 @@
+"""The way of every fit: read, state the problem, solve, store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from meanparity._typing import Features, FloatArray
+from meanparity.constraints import Constraint, CovarianceParity, MeanParity, ResidualParity
+from meanparity.constraints.contrasts import mean_contrasts
+from meanparity.constraints.functionals import Functionals, check_functionals
+from meanparity.data.fit_input import (
+    FitInput,
+    InputOptions,
+    check_alpha,
+    check_dial,
+    read_fit_input,
+    read_pool,
+)
+from meanparity.data.groups import Cells
+from meanparity.data.rows import Rows, refuse_identifier
+from meanparity.estimators._messages import (
+    pool_of,
+    refuse_overflow,
+    refuse_unmet,
+    refuse_unused_control,
+    warn_about_input,
+    warn_about_result,
+)
+from meanparity.kernels.bound import BoundKernel
+from meanparity.kernels.spec import AbstractKernel, Kernel, resolve_kernel
+from meanparity.solvers.features import KernelFeatures, LinearFeatures
+from meanparity.solvers.problem import (
+    Basis,
+    ConstrainedProblem,
+    Solution,
+    Solver,
+)
+from meanparity.tradeoff.curve import Comparison, CurveSums
+from meanparity.tradeoff.tradeoff import TableFunctions, Tradeoff
+
+FIT_METADATA = {"sensitive_features": True, "control_features": True, "pool": True}
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """Means of one function in cells, and its gaps.
+
+    Parameters
+    ----------
+    cells, pool_cells : (k, m) arrays
+        Means in the cells of the training rows and of the pool.
+    gaps : (R, m) array
+        Gaps of the constraint's functionals, on the training rows and on the pool.
+    """
+
+    cells: FloatArray
+    pool_cells: FloatArray
+    gaps: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The gaps that are reported: those of the functionals, or of the groups they are about.
+
+    Parameters
+    ----------
+    labels : tuple of str, tuple of str
+        What each gap is about, on the training rows and on the pool.
+    here, there : Functionals or None
+        Functionals of means in cells that are reported instead of the constraint's own.
+    n_here : int
+        How many of the constraint's own gaps are on the training rows.
+    """
+
+    labels: tuple[tuple[str, ...], tuple[str, ...]]
+    here: Functionals | None
+    there: Functionals | None
+    n_here: int
+
+    @classmethod
+    def from_constraint(
+        cls, constraint: Constraint, data: FitInput, functionals: Functionals, pool: Functionals
+    ) -> Measured:
+        """What a constraint reports on the rows of a fit."""
+        found: list[Functionals | None] = [None, None]
+        parts = [(data.rows, functionals)] + ([(data.pool.rows, pool)] if data.pool else [])
+        if constraint.reports_groups:
+            for i, (rows, part) in enumerate(parts):
+                if rows.groups is not None and part.labels:
+                    found[i] = mean_contrasts(rows.by_cell)
+        own = (functionals, pool)
+        labels = [own[i].labels if part is None else part.labels for i, part in enumerate(found)]
+        return cls((labels[0], labels[1]), found[0], found[1], len(functionals.labels))
+
+    def gaps(self, means: Means) -> FloatArray:
+        """The reported gaps of a function: (r, m)."""
+        own = means.gaps[: self.n_here], means.gaps[self.n_here :]
+        here = own[0] if self.here is None else self.here.gaps(means.cells)
+        there = own[1] if self.there is None else self.there.gaps(means.pool_cells)
+        return np.vstack([here, there])
+
+    def by_name(self, gaps: FloatArray, single: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Gaps, (r, m), by name, on the training rows and on the pool."""
+        listed, (here, there) = (gaps[:, 0] if single else gaps).tolist(), self.labels
+        return (
+            dict(zip(here, listed[: len(here)], strict=True)),
+            dict(zip(there, listed[len(here) :], strict=True)),
+        )
+
+
+class ParityEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators; subclasses say which solver, kernel and loss."""
+
+    __metadata_request__fit: ClassVar = FIT_METADATA
+
+    alpha: Any
+    fit_intercept: bool
+    unfairness: float
+    max_gap: float | None
+    constraint: Any
+    solver: Any
+    sensitive_columns: Any
+    drop_sensitive: bool
+
+    def _kernel(self) -> AbstractKernel:
+        return Kernel("linear")
+
+    def _options(self, constraint: Constraint) -> InputOptions:
+        """How this estimator reads its input."""
+        return InputOptions(
+            type(self).__name__,
+            self.sensitive_columns,
+            self.drop_sensitive,
+            constraint.continuous,
+            constraint.intersectional,
+            constraint.missing,
+            constraint.weight_scope,
+            constraint.parity_on,
+            constraint.scale,
+            constraint.min_group_size,
+        )
+
+    def _checked_constraint(self) -> Constraint:
+        """The constraint; parameters that are wrong whatever the data are refused."""
+        check_dial(self.unfairness, self.max_gap, self.fit_intercept)
+        return resolve_constraint(self.constraint)
+
+    def _read(
+        self,
+        constraint: Constraint,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        control_features: Any,
+        sample_weight: Any,
+        pool: Any,
+    ) -> FitInput:
+        """The training set, and the pool if the constraint has to hold there."""
+        options = self._options(constraint)
+        data = read_fit_input(
+            options,
+            X,
+            y,
+            sensitive_features=sensitive_features,
+            control_features=control_features,
+            sample_weight=sample_weight,
+        )
+        validate_data(self, X, skip_check_array=True)  # sets the names that scikit-learn knows
+        refuse_unused_control(constraint, data.rows)
+        if constraint.parity_on != "pool" and not constraint.reads_values:
+            refuse_identifier(data.rows)
+        people = pool_of(constraint, pool)
+        if people is None:
+            return data
+        return read_pool(options, data, people, precomputed=self._kernel().is_precomputed)
+
+    def _problem(self, constraint: Constraint, data: FitInput) -> ConstrainedProblem:
+        """What to minimise, subject to what."""
+        rows, (n, m) = data.rows, data.Y.shape
+        on_train = constraint.parity_on != "pool"
+        functionals = constraint.functionals(rows) if on_train else Functionals.none(n)
+        check_functionals(functionals, type(constraint).__name__, n, m)
+        problem = ConstrainedProblem(
+            data.X,
+            data.Y,
+            check_alpha(self.alpha, m),
+            functionals,
+            bool(self.fit_intercept),
+            self._kernel(),
+            data.weights,
+            names=data.layout.feature_names,
+            cells=Cells(rows.codes, len(rows.cells), rows.weights),
+        )
+        if data.pool is None:
+            return problem
+        there = data.pool.rows
+        return replace(
+            problem,
+            pool_X=data.pool.X,
+            pool=pool_functionals(constraint, there, m),
+            pool_cells=Cells(there.codes, len(there.cells), there.weights),
+        )
+
+    def _fit(self, solver: Solver, X: Any, y: Any, **people: Any) -> tuple[FitInput, Solution]:
+        """Read, state the problem, solve, store."""
+        constraint = self._checked_constraint()
+        data = self._read(constraint, X, y, **people)
+        constraint = constraint.settle(data.rows)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused with a message below
+            problem = self._problem(constraint, data)
+            warn_about_input(constraint, data, problem.functionals, problem.pool)
+            solution = solver.solve(problem)
+        self._store(constraint, data, problem.functionals, problem.pool, solution)
+        return data, solution
+
+    def _store(
+        self,
+        constraint: Constraint,
+        data: FitInput,
+        functionals: Functionals,
+        pool: Functionals,
+        solution: Solution,
+    ) -> None:
+        """Store the fitted attributes, and warn about what the fit leaves."""
+        refuse_overflow(solution)
+        refuse_unmet(data, functionals, pool, solution)
+        rows, single = data.rows, data.single_output
+        measured = Measured.from_constraint(constraint, data, functionals, pool)
+        ends = [self._means(data, functionals, pool, solution, u) for u in (0.0, 1.0)]
+        of_ends = np.stack([measured.gaps(end) for end in ends])
+        self.tradeoff_ = self._tradeoff(constraint, data, measured, of_ends, solution)
+        function = self.tradeoff_.at(self.unfairness)
+        if self.max_gap is not None:
+            function = self.tradeoff_.for_gap(self.max_gap)
+        u = function.unfairness
+        assert u is not None
+        warn_about_result(data, functionals, pool, solution, u)
+
+        self.unfairness_ = u
+        residual, rounding = np.abs(solution.gaps[0]).max(initial=0.0), solution.rounding
+        self.parity_residual_ = (1 - u) * max(float(residual), rounding)
+        means = self._means(data, functionals, pool, solution, u)
+        self.gaps_, self.pool_gaps_ = measured.by_name(measured.gaps(means), single)
+        self.group_means_ = _as_floats(rows.group_means(means.cells), single)
+        self.pool_group_means_ = None
+        if data.pool is not None:
+            of_pool = data.pool.rows.group_means(means.pool_cells)
+            self.pool_group_means_ = _as_floats(of_pool, single)
+        self.groups_ = rows.groups
+        self.continuous_ = rows.schema.continuous
+        self.n_conditions_ = functionals.count + pool.count
+        self.implies_mean_parity_ = all(
+            part.implies_mean_parity for part in (functionals, pool) if part.count
+        )
+        self.unconstrained_strata_ = dict(functionals.unconstrained) | {
+            f"{name} (pool)": count for name, count in pool.unconstrained
+        }
+        self.solver_, self.solver_info_ = solution.info.solver, solution.info
+        self._function = function
+        self.n_features_in_ = data.layout.n_columns
+        if data.layout.names is None and hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # kernel values with training rows and pool have no names
+
+    def _means(
+        self,
+        data: FitInput,
+        functionals: Functionals,
+        pool: Functionals,
+        solution: Solution,
+        unfairness: float,
+    ) -> Means:
+        """Means and gaps of the function at a position of the dial."""
+        fair, free, u = solution.fair, solution.free, unfairness
+        return Means(
+            (1 - u) * fair.cell_means + u * free.cell_means,
+            (1 - u) * fair.pool_cell_means + u * free.pool_cell_means,
+            (1 - u) * solution.gaps[0] + u * solution.gaps[1],
+        )
+
+    def _tradeoff(
+        self,
+        constraint: Constraint,
+        data: FitInput,
+        measured: Measured,
+        gaps: FloatArray,
+        solution: Solution,
+    ) -> Tradeoff:
+        """Everything between both ends; values of individual rows are not kept."""
+        if constraint.compares_means and measured.n_here:
+            of_groups = solution.gaps[:, : measured.n_here]
+        else:
+            cells, ends = data.rows.by_cell, (solution.fair, solution.free)
+            assert cells.y is not None
+            contrasts = constraint.contrasts(cells) if measured.here is None else measured.here
+            compared = [constraint.compared(fit.cell_means, cells.y) for fit in ends]
+            of_groups = np.stack([contrasts.gaps(values) for values in compared])
+        sums = CurveSums(solution.errors, solution.variance, of_groups)
+        fair, free = (
+            replace(fit, fitted=None, pool=None) for fit in (solution.fair, solution.free)
+        )
+        return Tradeoff(
+            replace(solution, fair=fair, free=free),
+            TableFunctions(data.layout, solution.basis),
+            sums,
+            gaps,
+            Comparison(data.rows.schema, constraint),
+            data.single_output,
+        )
+
+    def _read_features(self, X: Any) -> Features:
+        """Features of rows to predict, compared with those of fit the way scikit-learn does."""
+        layout = self.tradeoff_.basis.layout
+        named, checked = hasattr(X, "columns"), not layout.drop_sensitive
+        if named and checked:  # scikit-learn names the columns that differ
+            validate_data(self, X, reset=False, skip_check_array=True)
+        features = layout.read(X, estimator=type(self).__name__)
+        if not named and checked:  # and warns if names are missing
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return features
+
+    def _values(self, X: Any) -> FloatArray:
+        """Values of the function at the rows of X: (n,), or (n, m) for several outputs."""
+        check_is_fitted(self, "tradeoff_")
+        features, function = self._read_features(X), self._function
+        values = function.basis.functions.evaluate(features, function.coef) + function.intercept
+        return values[:, 0] if function.single_output else values
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class KernelParameters:
+    """An estimator with the parameters kernel, gamma, degree, coef0 and kernel_params."""
+
+    kernel: str | Callable[..., Any] | AbstractKernel
+    gamma: float | None
+    degree: float
+    coef0: float
+    kernel_params: Mapping[str, Any] | None
+
+    def _kernel(self) -> AbstractKernel:
+        if isinstance(self.kernel, AbstractKernel) and self.gamma is not None:
+            raise ValueError(
+                f"gamma={self.gamma!r} is for named kernels, but kernel is {self.kernel!r}. Pass "
+                "gamma to the kernel itself."
+            )
+        return self._with_parameters(self.kernel)
+
+    def _with_parameters(self, kernel: Any) -> AbstractKernel:
+        """Any kernel; a name or a function gets the kernel parameters of this estimator."""
+        return resolve_kernel(
+            kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            params=self.kernel_params,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        name = getattr(self.kernel, "kernel", self.kernel)
+        tags.input_tags.pairwise = isinstance(name, str) and name == "precomputed"
+        return tags
+
+
+_CONSTRAINTS: dict[str, type[Constraint]] = {
+    "mean_parity": MeanParity,
+    "covariance_parity": CovarianceParity,
+    "residual_parity": ResidualParity,
+}
+
+
+def resolve_constraint(constraint: str | Constraint) -> Constraint:
+    """A constraint from its name or from itself.
+
+    Examples
+    --------
+    >>> resolve_constraint("mean_parity")
+    MeanParity()
+    """
+    if isinstance(constraint, Constraint):
+        return constraint
+    if isinstance(constraint, str) and constraint in _CONSTRAINTS:
+        return _CONSTRAINTS[constraint]()
+    raise ValueError(
+        f"constraint={constraint!r} is not known. Pass one of "
+        f"{', '.join(map(repr, _CONSTRAINTS))}, or an object (not a class) such as MeanParity() or "
+        "CovarianceParity(kernel='rbf')."
+    )
+
+
+def pool_functionals(constraint: Constraint, rows: Rows, n_outputs: int) -> Functionals:
+    """The functionals of a constraint on the pool; errors say that they are about the pool."""
+    try:
+        functionals = constraint.functionals(rows)
+        check_functionals(functionals, type(constraint).__name__, rows.n_rows, n_outputs)
+        return functionals
+    except ValueError as error:
+        raise ValueError(f"In the pool: {error}") from error
+
+
+def _as_floats(means: dict[Any, FloatArray], single_output: bool) -> dict[Any, Any]:
+    return {key: float(v[0]) if single_output else v.tolist() for key, v in means.items()}
+
+
+def function_attributes(
+    basis: Basis, coef: FloatArray, intercept: FloatArray, single_output: bool, points: Features
+) -> dict[str, Any]:
+    """The attributes of a fitted function under the names that scikit-learn's users know.
+
+    ``coef_`` for functions of columns, ``dual_coef_`` and ``X_fit_`` for kernel functions at
+    `points` or at landmarks; None for points that are not kept.
+    """
+    found: dict[str, Any] = {}
+    if isinstance(basis, LinearFeatures):
+        intercept = intercept - basis.origin @ coef
+        found["coef_"] = coef[:, 0] if single_output else coef.T
+    else:
+        found["dual_coef_"] = coef[:, 0] if single_output else coef
+        if isinstance(basis, KernelFeatures):
+            found["X_fit_"] = basis.landmarks
+        elif points is not None:
+            found["X_fit_"] = points
+            origin = basis.linear_origin if isinstance(basis, BoundKernel) else None
+            if origin is not None:  # a linear kernel, whose coefficients sum to zero
+                intercept = intercept - origin @ (points.T @ coef)
+    found["intercept_"] = float(intercept[0]) if single_output else intercept
+    return found

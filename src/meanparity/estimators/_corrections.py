@@ -1,0 +1,329 @@
+"""The smallest corrections, in mean square, of given predictions f that give parity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.validation import _num_samples
+
+from meanparity._typing import FloatArray
+from meanparity.constraints import Constraint, MeanParity
+from meanparity.constraints.functionals import Functionals
+from meanparity.data.features import FeatureLayout
+from meanparity.data.fit_input import FitInput, InputOptions, read_fit_input
+from meanparity.data.rows import Rows, Schema, refuse_identifier
+from meanparity.estimators._base import Means, Measured
+from meanparity.estimators._messages import (
+    refuse_overflow,
+    warn_about_gaps,
+    warn_about_groups,
+    warn_about_input,
+    warn_about_result,
+)
+from meanparity.estimators.kernel_ridge import ParityKernelRidge
+from meanparity.estimators.ridge import ParityRidge
+from meanparity.solvers.choose import resolve_solver
+from meanparity.solvers.features import LinearFeatures
+from meanparity.solvers.primal import ByColumns
+from meanparity.solvers.problem import Basis, ConstrainedProblem, Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """What a correction does to the gaps on the rows of fit and on the pool.
+
+    Parameters
+    ----------
+    labels : tuple of str, tuple of str
+        What each gap is about, on the rows of fit and on the pool.
+    before, after : (r,) arrays
+        All these gaps.
+    residual : float
+        Largest deviation from the constraint.
+    size : float
+        Root of the mean square of the correction.
+    """
+
+    labels: tuple[tuple[str, ...], tuple[str, ...]]
+    before: FloatArray
+    after: FloatArray
+    residual: float
+    size: float
+
+    def gaps(self, unfairness: float) -> tuple[dict[str, float], dict[str, float]]:
+        """Gaps at a position of the dial, on the rows of fit and on the pool."""
+        values = ((1 - unfairness) * self.after + unfairness * self.before).tolist()
+        here, there = self.labels
+        return (
+            dict(zip(here, values[: len(here)], strict=True)),
+            dict(zip(there, values[len(here) :], strict=True)),
+        )
+
+
+def check_space(correction: Any) -> ParityRidge | ParityKernelRidge:
+    """The functions g, and what has to hold: a copy of what was passed, or the default."""
+    if correction is None:
+        return ParityRidge(alpha=0.0)
+    if not isinstance(correction, ParityRidge | ParityKernelRidge):
+        raise ValueError(
+            f"correction={correction!r} is not known. Pass 'groups', or an object such as "
+            "ParityRidge() or ParityKernelRidge(kernel='rbf')."
+        )
+    if correction.unfairness != 0 or correction.max_gap is not None:
+        raise ValueError(
+            f"correction has unfairness={correction.unfairness!r} and "
+            f"max_gap={correction.max_gap!r}. The dial is ParityAdjusted(unfairness=...)."
+        )
+    if correction._kernel().is_precomputed:
+        raise ValueError(
+            "correction has kernel='precomputed', but the regressor reads features. Name a kernel."
+        )
+    if correction.sensitive_columns is not None:
+        raise ValueError(
+            f"correction has sensitive_columns={correction.sensitive_columns!r}. Pass them to "
+            "ParityAdjusted, which reads X."
+        )
+    space: ParityRidge | ParityKernelRidge = clone(correction)
+    return space
+
+
+def read_function_input(
+    space: ParityRidge | ParityKernelRidge, X: Any, y: Any, **people: Any
+) -> tuple[Constraint, FitInput]:
+    """The constraint, and the rows on which a function of X gives parity; y may be None."""
+    constraint = space._checked_constraint()
+    try:
+        data = space._read(constraint, X, np.zeros(_num_samples(X)) if y is None else y, **people)
+    except ValueError as error:
+        if "contains NaN" in str(error) or "X holds text" in str(error):
+            raise ValueError(
+                f"{error} Here the correction, not the regressor, reads numbers: pass "
+                "correction='groups', or impute and encode X in a pipeline before."
+            ) from error
+        raise
+    if y is None and constraint.compares_errors:
+        raise ValueError(f"{type(constraint).__name__} needs y. Pass fit(X, y, ...).")
+    return constraint.settle(data.rows), data
+
+
+def read_groups_input(X: Any, y: Any, **people: Any) -> FitInput:
+    """The rows of groups that can be shifted; y may be None."""
+    data = read_fit_input(
+        InputOptions("ParityAdjusted", missing="group"),
+        X,
+        np.zeros(_num_samples(X)) if y is None else y,
+        to_numbers=False,
+        **people,
+    )
+    rows = data.rows
+    for j, name in enumerate(rows.schema.columns):
+        if (rows.cells[:, j] < 0).any():
+            raise ValueError(
+                f"Column {name!r} has missing values, but correction='groups' has to know the "
+                "group of every row. Leave these rows out, give them a value of their own, or pass "
+                "correction=ParityRidge(constraint=MeanParity(missing='ignore'))."
+            )
+    if rows.schema.continuous:
+        raise ValueError(
+            "correction='groups' shifts groups, but sensitive column "
+            f"{rows.schema.continuous[0]!r} has many distinct numbers. Bin it, for instance "
+            "with pandas.cut, or pass correction=ParityRidge()."
+        )
+    refuse_identifier(rows, "bin it")
+    MeanParity().functionals(rows)  # refuses a single group
+    return data
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionCorrection:
+    """A function g of X with the least ``Σ u g² + α‖g‖²`` for which f + g meets the constraint.
+
+    Parameters
+    ----------
+    estimator : str
+        Name of the estimator whose functions g is one of, for error messages.
+    layout : FeatureLayout
+        The columns of X.
+    functions : Basis
+        Evaluates g from its coefficients.
+    coef, intercept : (p, 1) and (1,) arrays
+        Coefficients and constant of g.
+    effect : Effect
+        What the correction does to the gaps.
+    """
+
+    estimator: str
+    layout: FeatureLayout
+    functions: Basis
+    coef: FloatArray
+    intercept: FloatArray
+    effect: Effect
+
+    @classmethod
+    def fit(
+        cls,
+        space: ParityRidge | ParityKernelRidge,
+        constraint: Constraint,
+        data: FitInput,
+        f: FloatArray,
+        f_pool: FloatArray,
+    ) -> Self:
+        """Find g for the predictions of a regressor, (n, 1) and (p, 1)."""
+        problem = space._problem(constraint, data)
+        here, there = problem.functionals, problem.pool
+        warn_about_input(constraint, data, here, there)
+        scaled, units = _in_units(
+            replace(
+                problem,
+                Y=np.zeros_like(f),
+                functionals=_minus(here, f),
+                pool=_minus(there, f_pool),
+            ),
+            isinstance(space, ParityRidge) and not problem.alpha.any(),
+        )
+        solver = resolve_solver(space.solver)
+        if isinstance(space, ParityRidge):
+            solver = ByColumns(solver)
+        with np.errstate(over="ignore", invalid="ignore"):
+            solution = solver.solve(scaled)
+        refuse_overflow(solution)
+        g, g_pool = _evaluated(solution, scaled)
+        ends = [(f + g, f_pool + g_pool), (f, f_pool)]
+        gaps = np.stack([problem.gaps(*values) for values in ends])
+        _refuse_harm(gaps[1], gaps[0])
+        fits = [replace(solution.fair, fitted=v, pool=p if data.pool else None) for v, p in ends]
+        shown = replace(solution, fair=fits[0], free=fits[1], gaps=gaps)
+        warn_about_result(data, scaled.functionals, scaled.pool, shown, 0.0)
+        measured = Measured.from_constraint(constraint, data, here, there)
+        after, before = (
+            measured.gaps(_means(data, values, own))[:, 0]
+            for values, own in zip(ends, gaps, strict=True)
+        )
+        effect = Effect(
+            measured.labels,
+            before,
+            after,
+            float(np.abs(gaps[0]).max(initial=0.0)),
+            float(np.sqrt(problem.shares @ g[:, 0] ** 2)),
+        )
+        functions, coef = solution.basis, solution.fair.coef
+        if isinstance(functions, LinearFeatures):
+            functions, coef = LinearFeatures(units * functions.origin), coef / units[:, None]
+        name = type(space).__name__
+        return cls(name, data.layout, functions, coef, solution.fair.intercept, effect)
+
+    def evaluate(self, X: Any) -> FloatArray:
+        """Values of g at the rows of X, (n,)."""
+        features = self.layout.read(X, estimator=self.estimator)
+        values: FloatArray = self.functions.evaluate(features, self.coef) + self.intercept
+        return values[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupShifts:
+    """A constant for each combination of sensitive and control values: the least shift of all.
+
+    Parameters
+    ----------
+    schema : Schema
+        How sensitive and control columns are read.
+    shifts : dict
+        The shift of each combination.
+    effect : Effect
+        What the shifts do to the gaps.
+    """
+
+    schema: Schema
+    shifts: dict[Any, float]
+    effect: Effect
+
+    @classmethod
+    def fit(cls, data: FitInput, f: FloatArray) -> Self:
+        """Find the shifts for the predictions of a regressor, (n, 1)."""
+        rows, constraint = data.rows, MeanParity()
+        functionals = constraint.functionals(rows)
+        warn_about_groups(rows, functionals, data.spread, constraint.min_group_size)
+        # the table T is orthonormal in the mass of the cells, so −T Tᵀ takes off all that it sees
+        shifts = np.asarray(-(functionals.table @ functionals.apply(f - f.mean())))
+        before, after = (functionals.gaps(f + part)[:, 0] for part in (0.0, shifts[rows.codes]))
+        size = float(np.sqrt(rows.mass @ shifts[:, 0] ** 2 / rows.mass.sum()))
+        residual = float(np.abs(after).max(initial=0.0))
+        warn_about_gaps(residual, data.spread, float(np.abs(f).max()))
+        effect = Effect((functionals.labels, ()), before, after, residual, size)
+        named = {rows.cell_values(cell): float(shift) for cell, shift in enumerate(shifts[:, 0])}
+        return cls(rows.schema, named, effect)
+
+    def evaluate(self, rows: Rows) -> FloatArray:
+        """The shift of each row, (n,), by its sensitive and control values."""
+        cells = [rows.cell_values(cell) for cell in range(len(rows.cells))]
+        unseen = [cell for cell in cells if cell not in self.shifts]
+        if unseen:
+            columns = ", ".join(self.schema.columns)
+            raise ValueError(
+                f"fit saw no rows with {columns} = {unseen[0]!r}, so their shift is not known. "
+                "Leave such rows out, or use a correction that is a function of X."
+            )
+        return np.array([self.shifts[cell] for cell in cells])[rows.codes]
+
+
+def _minus(functionals: Functionals, values: FloatArray) -> Functionals:
+    """The functionals that g has to meet for f + g to meet these, where f has the values."""
+    if not len(functionals):
+        return functionals
+    values = values - values.mean()  # a constant changes nothing but the rounding
+    return replace(functionals, targets=functionals.targets - functionals.apply(values))
+
+
+def _means(data: FitInput, values: tuple[FloatArray, FloatArray], gaps: FloatArray) -> Means:
+    """Means in cells of values on the training rows and on the pool."""
+    cells, pool_cells = data.rows.cell_means(values[0]), np.zeros((0, 1))
+    if data.pool is not None:
+        pool_cells = data.pool.rows.cell_means(values[1])
+    return Means(cells, pool_cells, gaps)
+
+
+def _evaluated(solution: Solution, problem: ConstrainedProblem) -> tuple[FloatArray, FloatArray]:
+    """Values of g on the training rows and on the pool."""
+    fit, basis = solution.fair, solution.basis
+    if fit.fitted is not None and fit.pool is not None:
+        return fit.fitted, fit.pool
+    pool = np.zeros((0, 1))
+    if problem.pool_X is not None:
+        pool = basis.evaluate(problem.pool_X, fit.coef) + fit.intercept
+    return basis.evaluate(problem.X, fit.coef) + fit.intercept, pool
+
+
+def _in_units(problem: ConstrainedProblem, rescale: bool) -> tuple[ConstrainedProblem, FloatArray]:
+    """The problem with columns of equal size, and their sizes, (d,).
+
+    Without a penalty the smallest shift does not depend on units, and rounding does.
+    """
+    units = np.ones(problem.X.shape[1])
+    if not rescale:
+        return problem, units
+    squares = problem.X.multiply(problem.X) if sparse.issparse(problem.X) else problem.X**2
+    middle = np.asarray(problem.X.mean(axis=0)).ravel()
+    spread = np.sqrt(np.maximum(np.asarray(squares.mean(axis=0)).ravel() - middle**2, 0.0))
+    if not sparse.issparse(problem.X):
+        spread = problem.X.std(axis=0)
+    units = np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
+    inverse = sparse.diags_array(1 / units)
+
+    def scaled(X: Any) -> Any:
+        return X if X is None else (X @ inverse).tocsr() if sparse.issparse(X) else X / units
+
+    return replace(problem, X=scaled(problem.X), pool_X=scaled(problem.pool_X)), units
+
+
+def _refuse_harm(before: FloatArray, after: FloatArray) -> None:
+    """Refuse a correction that rounding made harmful."""
+    if np.abs(after).max(initial=0.0) > 2 * np.abs(before).max(initial=0.0) + 1e-300:
+        raise ValueError(
+            f"The correction would make the largest gap {np.abs(after).max():.3g} instead of "
+            f"{np.abs(before).max():.3g}: columns of very different size swamp it. "
+            "Scale the features, for instance with StandardScaler."
+        )

@@ -1,0 +1,183 @@
+"""What the estimators that choose their penalty have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from meanparity._typing import FloatArray
+from meanparity.constraints import Constraint
+from meanparity.data.fit_input import FitInput, check_unfairness
+from meanparity.estimators._base import FIT_METADATA, resolve_constraint
+from meanparity.estimators._report import Reporting
+from meanparity.estimators.selection import (
+    Candidate,
+    SmallestLoss,
+    check_alphas,
+    default_alphas,
+    folds,
+    has_fold_sums,
+    leave_one_out,
+    linear_folds,
+    require_leave_one_out,
+    select,
+    split,
+)
+from meanparity.kernels.bound import gram
+from meanparity.solvers.choose import resolve_solver
+from meanparity.solvers.held_out import Smoother, centred_columns, centred_kernel
+from meanparity.solvers.nystrom import Nystrom, in_features
+from meanparity.solvers.problem import ConstrainedProblem
+
+_SEARCH = ("alphas", "gammas", "cv", "scoring")
+
+
+class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Base: candidates, their held-out predictions, the choice, and a fit to all rows."""
+
+    __metadata_request__fit: ClassVar = FIT_METADATA
+
+    alphas: Any
+    cv: Any
+    fit_intercept: bool
+    scoring: SmallestLoss | None
+    unfairness: float
+
+    @abstractmethod
+    def _model(self, **parameters: Any) -> Any:
+        """The estimator that is chosen, not fitted."""
+
+    def _own(self) -> dict[str, Any]:
+        """The parameters that the chosen estimator has, too."""
+        return {n: v for n, v in self.get_params(deep=False).items() if n not in _SEARCH}
+
+    def _spaces(self) -> list[Candidate]:
+        """What is chosen besides the penalty, such as gammas."""
+        return [{}]
+
+    def _search(self, X: Any, y: Any, **people: Any) -> Any:
+        """Choose, and fit to all rows."""
+        scoring = SmallestLoss() if self.scoring is None else self.scoring
+        if not isinstance(scoring, SmallestLoss):
+            raise ValueError(
+                f"scoring={scoring!r} is unknown. Pass None, or SmallestLoss(max_gap=...)."
+            )
+        check_unfairness(self.unfairness)
+        model = self._model(alpha=1.0, **self._spaces()[0])
+        constraint = model._checked_constraint()
+        data = model._read(constraint, X, y, **people)
+        constraint = constraint.settle(data.rows)
+        if self.cv is None:
+            require_leave_one_out(constraint, data, model.max_gap)
+            tried = self._left_out(constraint, data)
+        else:
+            tried = self._folds(X, y, constraint, data, people)
+        found = select(constraint, data, tried, scoring)
+        best = found.candidates[found.best]
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+            delattr(self, name)  # of an earlier fit
+        self.best_estimator_ = self._model(**best).fit(X, y, **people)
+        for name, value in vars(self.best_estimator_).items():
+            if name.endswith("_") and not name.startswith("_"):
+                setattr(self, name, value)
+        self.cv_results_ = found.results
+        self.best_index_ = found.best
+        self.best_score_ = -float(found.losses[found.best])
+        for name, value in best.items():
+            setattr(self, f"{name}_", value)
+        return self
+
+    def _candidates(
+        self, constraint: Constraint, data: FitInput
+    ) -> Iterator[tuple[Candidate, Any, ConstrainedProblem]]:
+        """For each space, the model and its problem, in the features of landmarks if it has any."""
+        for space in self._spaces():
+            model = self._model(alpha=1.0, **space)
+            problem = model._problem(constraint, data)
+            solver = resolve_solver(model.solver)
+            if isinstance(solver, Nystrom) and not problem.kernel.is_linear:
+                features = solver.features(problem.X, problem.kernel, problem.names)
+                problem = in_features(problem, features)
+            yield space, model, problem.in_double_precision()
+
+    def _left_out(
+        self, constraint: Constraint, data: FitInput
+    ) -> Iterator[tuple[Candidate, FloatArray]]:
+        for space, _, problem in self._candidates(constraint, data):
+            smoother = _smoother(problem)
+            scale = float(smoother.values.sum()) / len(problem.Y)
+            tried = leave_one_out(
+                constraint, data, problem, smoother, self._alphas(scale), self.unfairness
+            )
+            for alpha, predicted in tried:
+                yield {"alpha": alpha, **space}, predicted
+
+    def _folds(
+        self, X: Any, y: Any, constraint: Constraint, data: FitInput, people: dict[str, Any]
+    ) -> Iterator[tuple[Candidate, FloatArray]]:
+        splits = split(X, y, self.cv)
+        for space, model, problem in self._candidates(constraint, data):
+            alphas = self._alphas(_kernel_scale(problem) if self.alphas is None else 1.0)
+            if model.max_gap is None and has_fold_sums(problem, splits):
+                tried = linear_folds(constraint, data, problem, splits, alphas, self.unfairness)
+                for alpha, predicted in tried:
+                    yield {"alpha": alpha, **space}, predicted
+            else:
+                candidates = [{"alpha": float(alpha), **space} for alpha in alphas]
+                # which columns are numbers is settled on all rows, not in each fold again
+                of_folds = resolve_constraint(model.constraint)
+                if "continuous" in of_folds.get_params():
+                    of_folds = clone(of_folds)
+                    of_folds.set_params(continuous=list(data.rows.schema.continuous))
+                model.set_params(constraint=of_folds)
+                yield from folds(model, X, y, splits, candidates, people)
+
+    def _alphas(self, scale: float) -> FloatArray:
+        return default_alphas(scale) if self.alphas is None else check_alphas(self.alphas)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predictions for the rows of X, by the estimator that was chosen.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows, with the columns that were there in fit.
+        """
+        check_is_fitted(self)
+        predicted: FloatArray = self.best_estimator_.predict(X)
+        return predicted
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        model = self._model(alpha=1.0, **self._spaces()[0]).__sklearn_tags__()
+        tags.input_tags = model.input_tags
+        tags.target_tags = model.target_tags
+        return tags
+
+
+def _columns(problem: ConstrainedProblem) -> FloatArray:
+    return problem.X.toarray() if sparse.issparse(problem.X) else np.asarray(problem.X)
+
+
+def _smoother(problem: ConstrainedProblem) -> Smoother:
+    """The matrix that takes targets to fitted values."""
+    if problem.kernel.is_linear:
+        return Smoother.from_columns(_columns(problem), problem.weights, problem.fit_intercept)
+    K = gram(problem.bound_kernel, problem.X, advice="Use ParityRidgeCV, or fewer rows.")
+    return Smoother.from_kernel(K, problem.weights, problem.fit_intercept)
+
+
+def _kernel_scale(problem: ConstrainedProblem) -> float:
+    """The mean of the kernel of each row with itself, by which penalties are scaled."""
+    settings = problem.weights, problem.fit_intercept
+    if problem.kernel.is_linear:
+        X = _columns(problem)
+        return float((centred_columns(X, *settings) ** 2).sum()) / len(X)
+    K = gram(problem.bound_kernel, problem.X, advice="Use ParityRidgeCV, or fewer rows.")
+    return float(centred_kernel(K, *settings).diagonal.mean())

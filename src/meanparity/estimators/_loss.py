@@ -1,0 +1,182 @@
+"""Other losses under parity: robust regression, quantiles, counts, amounts, two classes."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import column_or_1d
+
+from meanparity._typing import FloatArray
+from meanparity.constraints import Constraint
+from meanparity.constraints.functionals import Functionals
+from meanparity.data.features import stack
+from meanparity.data.fit_input import FitInput
+from meanparity.estimators._base import (
+    KernelParameters,
+    Means,
+    Measured,
+    ParityEstimator,
+    function_attributes,
+)
+from meanparity.kernels.bound import BoundKernel
+from meanparity.losses.base import Loss
+from meanparity.solvers.choose import resolve_loss_solver
+from meanparity.solvers.problem import ConstrainedProblem, Solution
+from meanparity.tradeoff.loss_tradeoff import LossTradeoff
+
+_FUNCTION = ("coef_", "dual_coef_", "X_fit_", "intercept_")
+
+
+class LossEstimator(KernelParameters, ParityEstimator):
+    """Base of the estimators with other losses."""
+
+    loss: Any
+
+    def _fit_loss(self, X: Any, y: FloatArray, loss: Loss, **people: Any) -> Self:
+        """Check, minimise without and with the constraint, store."""
+        if np.ndim(self.alpha):
+            raise ValueError(f"alpha has shape {np.shape(self.alpha)}. Pass one number.")
+        loss.check(y)
+        self._loss = loss
+        solver = resolve_loss_solver(self.solver)
+        data, solution = self._fit(solver, X, y, **people)
+        assert solution.runs is not None
+        runs = dict(zip(("constrained", "free"), solution.runs, strict=True))
+        self._solution = solution
+        self.history_ = {
+            name: {"objective": run.loss, "gap": run.gap} for name, run in runs.items()
+        }
+        self.n_iter_ = runs["constrained"].n_iter
+        self.converged_ = all(run.converged for run in runs.values())
+        for name, run in runs.items():
+            if not run.converged:
+                warnings.warn(
+                    f"The {name} fit did not converge in {run.n_iter} steps of "
+                    f"{solution.info.solver}. Raise max_iter or alpha, or scale the features.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+        for name in set(_FUNCTION) & set(vars(self)):
+            delattr(self, name)
+        points, function = None, self._function
+        if isinstance(solution.basis, BoundKernel) and solution.basis.has_points:
+            points = data.X if data.pool is None else stack(data.X, data.pool.X)
+        self.__dict__.update(
+            function_attributes(solution.basis, function.coef, function.intercept, True, points)
+        )
+        return self
+
+    def _problem(self, constraint: Constraint, data: FitInput) -> ConstrainedProblem:
+        loss, on_response = self._loss, constraint.scale == "response"
+        self._refuse_scale(constraint, loss, on_response)
+        solver: Any = getattr(self.solver, "optimizer", None) or self.solver
+        warm = getattr(solver, "warm_start", False)
+        return replace(
+            super()._problem(constraint, data),
+            loss=loss,
+            on_response=on_response,
+            start=getattr(self, "_solution", None) if warm else None,
+        )
+
+    def _tradeoff(
+        self,
+        constraint: Constraint,
+        data: FitInput,
+        measured: Measured,
+        gaps: FloatArray,
+        solution: Solution,
+    ) -> LossTradeoff:
+        found = super()._tradeoff(constraint, data, measured, gaps, solution)
+        fair, free = solution.fair.fitted, solution.free.fitted
+        assert solution.norms is not None
+        assert fair is not None
+        assert free is not None
+        return LossTradeoff(
+            found.solution,
+            found.basis,
+            found.training,
+            gaps,
+            found.comparison,
+            data.single_output,
+            self._loss,
+            np.hstack([fair, free]),
+            data.rows,
+            data.Y[:, 0],
+            np.ones(len(data.Y)) if data.weights is None else data.weights,
+            float(self.alpha) * solution.norms,
+            constraint.scale == "response",
+            data.pool is not None,
+            getattr(self, "classes_", None),
+        )
+
+    def _means(
+        self,
+        data: FitInput,
+        functionals: Functionals,
+        pool: Functionals,
+        solution: Solution,
+        unfairness: float,
+    ) -> Means:
+        constraint, u = self._checked_constraint(), unfairness
+        if constraint.scale == "score" or self._loss.is_identity or u in (0.0, 1.0):
+            return super()._means(data, functionals, pool, solution, unfairness)
+        # the response of a mixture of scores is not the mixture of responses
+        values, gaps = [], [np.zeros((0, 1))]
+        for name, part in (("fitted", functionals), ("pool", pool)):
+            fair, free = (getattr(end, name) for end in (solution.fair, solution.free))
+            values.append(self._loss.response((1 - u) * fair + u * free))
+            gaps += [part.gaps(values[-1])] if len(part) else []
+        pool_cells = np.zeros((0, 1))
+        if data.pool is not None:
+            pool_cells = data.pool.rows.cell_means(values[1])
+        return Means(data.rows.cell_means(values[0]), pool_cells, np.vstack(gaps))
+
+    def _refuse_scale(self, constraint: Constraint, loss: Loss, on_response: bool) -> None:
+        """Refuse what has no meaning on the scale of the constraint."""
+        if on_response and not loss.has_response:
+            raise ValueError(
+                "scale='response' is about probabilities, which the hinge loss does not have. Pass "
+                "MeanParity(scale='score'), or loss='logistic'."
+            )
+        same_scale = loss.is_identity or (on_response and loss.has_response)
+        if constraint.compares_errors and not same_scale:
+            raise ValueError(
+                f"{type(constraint).__name__} compares y with its prediction, but the scores of "
+                "this loss are on another scale. Pass scale='response' to the constraint "
+                "(logistic, poisson, gamma)."
+            )
+        if self.max_gap is not None and on_response and not loss.is_identity:
+            raise ValueError(
+                "max_gap needs gaps that are linear along the dial, and those of responses are "
+                "not. Pass unfairness, and see tradeoff_.training_curve()."
+            )
+
+    def predict_score(self, X: Any) -> FloatArray:
+        """Scores g of the rows of X, before any link: (n,).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows, with the columns that were there in fit.
+        """
+        return self._values(X)
+
+
+def require_target(estimator: Any, y: Any) -> None:
+    """Refuse a missing y, in scikit-learn's words."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None."
+        )
+
+
+def single_target(estimator: Any, y: Any) -> FloatArray:
+    """Targets as one column of numbers."""
+    require_target(estimator, y)
+    values: FloatArray = column_or_1d(y, warn=True, dtype=np.float64)
+    return values

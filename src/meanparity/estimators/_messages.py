@@ -1,0 +1,270 @@
+"""What a fit tells its user besides the result: warnings and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from meanparity._typing import FloatArray
+from meanparity.constraints.base import Constraint
+from meanparity.constraints.functionals import Functionals
+from meanparity.data.fit_input import FitInput
+from meanparity.data.groups import group_sums
+from meanparity.data.pool import Pool
+from meanparity.data.rows import Rows
+from meanparity.exceptions import warn
+from meanparity.solvers.problem import Solution
+
+_SHOWN = 5  # items of a list in a message
+_FAR = 5.0  # standard deviations between the means of pool and training rows in a column
+_MOVED = 3.0  # times the usual change of a prediction, at which a row of the pool is out of place
+
+
+def warn_about_input(
+    constraint: Constraint, data: FitInput, functionals: Functionals, pool: Functionals
+) -> None:
+    """Columns that were recognised as numbers, strata without a constraint, small groups."""
+    continuous, automatic = data.rows.schema.continuous, constraint.continuous
+    recognised = isinstance(automatic, str) and automatic == "auto"
+    if recognised and continuous and not constraint.reads_values:
+        names = ", ".join(map(repr, continuous))
+        warn(
+            f"Sensitive column {names} has many distinct numbers and is treated as a number: it "
+            "has no groups, and parity means zero covariance with it. Pass "
+            f"MeanParity(continuous=[{names}]) to confirm this, or continuous=[] to make each "
+            "value a group."
+        )
+    constrained = [("", data.rows, functionals)] if functionals.count else []
+    if data.pool is not None:
+        constrained.append((" of the pool", data.pool.rows, pool))
+        if data.rows.weights is not None and data.pool.rows.weights is None:
+            warn(
+                "Means of the training rows are weighted by sample_weight, but those of the pool "
+                "are not. Pass Pool(X_pool, sensitive_features, sample_weight=...), with ones if "
+                "this is intended."
+            )
+        if data.rows.sizes is None:
+            _warn_about_far_pool(data.X, data.pool.X)
+    for where, rows, part in constrained:
+        warn_about_groups(rows, part, data.spread, constraint.min_group_size, where)
+
+
+def warn_about_groups(
+    rows: Rows, functionals: Functionals, spread: FloatArray, least: int, where: str = ""
+) -> None:
+    """Strata in which nothing is compared, and groups of fewer than `least` rows."""
+    strata = functionals.unconstrained
+    if strata:
+        word = "stratum" if len(strata) == 1 else "strata"
+        warn(
+            f"Only one group occurs in {len(strata)} {word}{where}, so nothing is equalised "
+            f"there: {_list([f'{name} ({_rows(n)})' for name, n in strata])}. Use coarser strata "
+            "if these rows should count."
+        )
+    small = [
+        f"{name} ({_rows(count)}, standard error {error:.3g})"
+        for name, count, error in _small_groups(rows, spread, least)
+    ]
+    if small:
+        warn(
+            f"{len(small)} group{'s'[: len(small) > 1]}{where} of fewer than {least} rows: "
+            f"{_list(small)}. Parity moves the mean of a small group like any other, although it "
+            "is known only up to this standard error. Merge groups, or pass a smaller "
+            "min_group_size to the constraint."
+        )
+
+
+def warn_about_gaps(gaps: Any, spread: FloatArray, size: float, conditions: int = 0) -> None:
+    """Gaps, (r, m), that are left where there should be none.
+
+    Parameters
+    ----------
+    gaps : (r, m) array or float
+        The gaps.
+    spread : (m,) array
+        Standard deviation of y.
+    size : float
+        Size of the largest prediction, by which rounding is recognised.
+    conditions : int
+        Number of conditions, if some have targets other than zero, which may be out of reach.
+    """
+    share = float((np.abs(gaps) / np.where(spread > 0, spread, np.inf)).max(initial=0.0))
+    rounding = 100 * np.finfo(float).eps * size
+    if share > 1e-6 and conditions and np.abs(gaps).max(initial=0.0) > rounding:
+        warn(
+            f"No function of this space meets all {conditions} conditions: the fit is the closest "
+            f"in least squares, and leaves a gap of {share:.2g} standard deviations of y. Use "
+            "fewer groups, more features or another kernel."
+        )
+    elif share > 1e-10:
+        warn(
+            f"A gap of {share:.1g} standard deviations of y is left where there should be none, "
+            "because of rounding. Raise alpha if it is small compared with the kernel values, "
+            "scale features or y that are large compared with their spread, and leave out a pool "
+            "that repeats the training rows."
+        )
+
+
+def warn_about_result(
+    data: FitInput,
+    functionals: Functionals,
+    pool: Functionals,
+    solution: Solution,
+    unfairness: float,
+) -> None:
+    """Gaps that are left, rows of the pool that are out of place, and constant models."""
+    parts, fair, free = (functionals, pool), solution.fair, solution.free
+    conditions = sum(map(len, parts)) if any(part.targets.any() for part in parts) else 0
+    on_rows = [f.cell_means if f.fitted is None else f.fitted for f in (fair, free)]
+    size = float(np.abs(on_rows[0]).max(initial=0.0))
+    residuals = (1 - unfairness) * solution.gaps[0]
+    warn_about_gaps(residuals, data.spread, size, conditions)
+    rounding = (1 - unfairness) * solution.rounding
+    if rounding > np.abs(residuals).max(initial=0.0):
+        warn_about_gaps(rounding, data.spread, size)
+    if data.pool is not None:
+        there = [f.pool_cell_means if f.pool is None else f.pool for f in (fair, free)]
+        moved = np.abs(there[0] - there[1]).max(axis=0, initial=0.0)
+        change = np.abs(on_rows[0] - on_rows[1]).max(axis=0)
+        if np.any(moved > _MOVED * np.maximum(change, data.spread)):
+            warn(
+                f"Parity on the pool moves the prediction of some of its rows by "
+                f"{moved.max():.3g}, but those of training rows by {change.max():.3g} at most: "
+                "these rows are unlike the training rows, and little keeps the fit from using "
+                "them to meet the constraint. Raise alpha."
+            )
+    if fair.fitted is not None and data.rows.sizes is None:
+        varies, free_varies = (data.rows.center_within_strata(values) for values in on_rows)
+    else:  # means of cells, which parity makes equal
+        varies, free_varies = fair.coef, free.coef
+    if np.any(np.abs(varies).max(axis=0) < 1e-8 * np.abs(free_varies).max(axis=0)):
+        control = ", ".join(data.rows.schema.control)
+        constant = f"a constant in each stratum of {control}" if control else "a constant"
+        warn(
+            f"Only {constant} meets all {sum(map(len, parts))} conditions "
+            f"({sum(len(part.labels) for part in parts)} groups or sensitive features): the model "
+            f"at parity predicts the same for everybody{' in a stratum' if control else ''}. Use "
+            "fewer groups or strata, more features (a linear model needs more of them than there "
+            "are conditions) or a kernel."
+        )
+
+
+def refuse_unmet(
+    data: FitInput, functionals: Functionals, pool: Functionals, solution: Solution
+) -> None:
+    """Refuse gaps of the size of y's own spread where there should be none at all."""
+    if functionals.targets.any() or pool.targets.any():
+        return  # not all targets can be met, and a warning says so
+    gaps = solution.gaps[0]
+    limit = 0.01 * data.spread + 1e-6 * np.abs(data.Y).max()
+    if np.any(np.abs(gaps).max(axis=0, initial=0.0) > limit):
+        raise ValueError(
+            f"The constraint cannot be met in floating point: a gap of {np.abs(gaps).max():.3g} is "
+            "left. Kernel values of very different size swamp it: scale the features, for instance "
+            "with StandardScaler, or raise alpha."
+        )
+
+
+def refuse_overflow(solution: Solution) -> None:
+    """Refuse a solution that is not finite."""
+    numbers = (solution.info.residual, solution.fair.objective, solution.free.objective)
+    if not all(np.isfinite(value).all() for value in numbers):
+        raise ValueError(
+            "The fit overflows: squares of the numbers in X or y are too large or too small for "
+            "floating point. Scale the features and the target."
+        )
+
+
+def refuse_unused_control(constraint: Constraint, rows: Rows) -> None:
+    """Refuse control features that a constraint would not take into account."""
+    if rows.schema.control and not constraint.uses_control:
+        raise ValueError(
+            f"{type(constraint).__name__} does not use control_features. Leave them out, or, if it "
+            "is your own constraint and uses them, say so in its class: uses_control = True."
+        )
+
+
+def pool_of(constraint: Constraint, pool: Any) -> Pool | None:
+    """The pool on which the constraint has to hold, if any."""
+    if pool is None and constraint.parity_on == "pool":
+        raise ValueError(
+            "parity_on='pool' needs the people to be scored. Pass fit(..., pool=(X_pool, "
+            "sensitive_features_pool)), or parity_on='train'."
+        )
+    people = None if pool is None else Pool.from_argument(pool)
+    if people is None or constraint.parity_on == "train":
+        return None
+    if constraint.training_only:
+        raise ValueError(
+            f"{type(constraint).__name__} cannot hold on a pool: {constraint.training_only}. Pass "
+            "parity_on='train', or another constraint."
+        )
+    return people
+
+
+def _warn_about_far_pool(X: Any, Z: Any) -> None:
+    """A pool that was not transformed like the training rows is usually far from them."""
+    if sparse.issparse(X) or sparse.issparse(Z) or Z.shape[1] != X.shape[1]:
+        return
+    here, there, spread = X.mean(axis=0), Z.mean(axis=0), X.std(axis=0)
+    away = np.abs(there - here) / np.where(spread > 0, spread, np.inf)
+    if away.max() > _FAR:
+        j = int(away.argmax())
+        warn(
+            f"The pool is far from the training rows: column {j} has the mean {there[j]:.3g} in "
+            f"the pool and {here[j]:.3g} ± {spread[j]:.3g} in the training rows. If the training "
+            "rows went through other steps, such as a scaler in a pipeline, the pool has to go "
+            "through them as well."
+        )
+
+
+def _small_groups(rows: Rows, spread: FloatArray, least: int) -> Iterator[tuple[str, int, float]]:
+    """Name, size and standard error of the mean of y of every compared group with few rows.
+
+    Where y is not known, as on a pool, or for a single row, the spread over all rows is used.
+    """
+    counts = rows.counts
+    if rows.weights is not None:
+        counted = rows.weights > 0 if rows.sizes is None else (rows.weights > 0) * rows.sizes
+        counts = np.bincount(rows.codes, weights=counted, minlength=len(rows.cells)).astype(int)
+    moments: FloatArray | None = None
+    for stratum, cells in rows.strata:
+        for grouping in rows.groupings:
+            codes = grouping.codes[cells]
+            sizes = np.bincount(
+                codes[codes >= 0], weights=counts[cells][codes >= 0], minlength=len(grouping.names)
+            )
+            present = np.unique(codes[codes >= 0])
+            for group in present if len(present) > 1 else ():
+                count, deviation = int(sizes[group]), float(spread.max())
+                if count >= least:
+                    continue
+                if rows.y is not None and rows.sizes is None and count > 1:
+                    moments = _moments(rows) if moments is None else moments
+                    mean, square = moments[cells[codes == group]].sum(axis=0) / count
+                    variance = np.maximum(square - mean**2, 0.0).max() * count / (count - 1)
+                    deviation = float(np.sqrt(variance))
+                name = grouping.names[group] + (f" in {stratum}" if stratum else "")
+                yield name, count, deviation / np.sqrt(max(count, 1))
+
+
+def _moments(rows: Rows) -> FloatArray:
+    """Sums of y and of y² over the rows of each cell that have weight: (k, 2, m)."""
+    assert rows.y is not None
+    y = rows.y - rows.y.mean(axis=0)
+    if rows.weights is not None:
+        y = np.where(rows.weights[:, None] > 0, y, 0.0)
+    sums = group_sums(rows.codes, np.hstack([y, y**2]), len(rows.cells))
+    return sums.reshape(len(sums), 2, -1)
+
+
+def _list(items: list[str]) -> str:
+    more = len(items) - _SHOWN
+    return "; ".join(items[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'s'[: count != 1]}"

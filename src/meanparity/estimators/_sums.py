@@ -1,0 +1,370 @@
+"""Ridge estimators that can be fitted to sums over rows: batches, files and Dask collections."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from meanparity._typing import Features, FloatArray
+from meanparity.constraints import Constraint
+from meanparity.constraints.functionals import Functionals, check_functionals
+from meanparity.data.features import in_memory, stack
+from meanparity.data.fit_input import FitInput, PoolInput, check_alpha
+from meanparity.data.partitions import is_dask
+from meanparity.estimators._base import (
+    FIT_METADATA,
+    ParityEstimator,
+    function_attributes,
+    pool_functionals,
+)
+from meanparity.estimators._messages import (
+    pool_of,
+    refuse_unused_control,
+    warn_about_input,
+)
+from meanparity.estimators._report import Reporting
+from meanparity.exceptions import warn
+from meanparity.kernels.bound import BoundKernel
+from meanparity.solvers.choose import resolve_solver
+from meanparity.solvers.normal import Held, Moments, solve_sums
+from meanparity.solvers.nystrom import Nystrom
+from meanparity.solvers.problem import Fit, Solution, Solver, SolverInfo
+from meanparity.statistics.collect import Collector
+from meanparity.statistics.statistics import KeyedCells, Statistics
+
+_FUNCTION = ("coef_", "dual_coef_", "X_fit_", "intercept_")
+
+
+def _fits_sums(estimator: SumsRegressor) -> bool:
+    """Whether the solver needs sums over rows only; scikit-learn asks before it calls."""
+    if not resolve_solver(estimator.solver).sums_only:
+        raise AttributeError(_needs_rows(estimator.solver))
+    return True
+
+
+def _needs_rows(solver: Any) -> str:
+    return (
+        f"solver={solver!r} needs all rows in memory. Pass solver='auto' or 'nystrom' to fit to "
+        "sums over rows."
+    )
+
+
+class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator):  # type: ignore[misc]
+    """Base of the ridge estimators."""
+
+    __metadata_request__partial_fit: ClassVar = {
+        name: wanted for name, wanted in FIT_METADATA.items() if name != "pool"
+    }
+
+    statistics_: Statistics
+
+    def _fit_any(self, solver: Solver, X: Any, y: Any, pool: Any, people: dict[str, Any]) -> Self:
+        """Fit to rows in memory, to files, or to a Dask collection."""
+        if not in_memory(X):
+            statistics = self._collector(self._checked_constraint()).collect(X, y, **people)
+            return self.fit_statistics(statistics, pool=pool)
+        data, solution = self._fit(solver, X, y, pool=pool, **people)
+        self._forget((*_FUNCTION, "statistics_"))
+        points = None
+        if isinstance(solution.basis, BoundKernel) and solution.basis.has_points:
+            points = data.X if data.pool is None else stack(data.X, data.pool.X)
+        self.__dict__.update(self._attributes(points))
+        return self
+
+    def _attributes(self, points: Features) -> dict[str, Any]:
+        function = self._function
+        basis, single = function.basis.functions, function.single_output
+        return function_attributes(basis, function.coef, function.intercept, single, points)
+
+    def _forget(self, names: tuple[str, ...]) -> None:
+        """Drop attributes of an earlier fit."""
+        for name in set(names) & set(vars(self)):
+            delattr(self, name)
+
+    def predict(self, X: Any) -> Any:
+        """Predictions for the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or Dask collection
+            Rows, with the columns that were there in fit; those that `drop_sensitive` removes may
+            be missing.
+
+        Returns
+        -------
+        (n,) array, or (n, m) for several outputs; a Dask collection for a Dask collection
+        """
+        if not isinstance(X, np.ndarray) and is_dask(X):
+            check_is_fitted(self)
+            return _predict_partitions(self, X)
+        return self._values(X)
+
+    @available_if(_fits_sums)  # type: ignore[untyped-decorator]
+    def statistics(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        like: Statistics | None = None,
+    ) -> Statistics:
+        """Everything that a fit needs to know about these rows, without a fit.
+
+        Statistics of other rows can be added (``+``), and those of rows that were added can be
+        subtracted (``-``); `fit_statistics` fits to them. Data owners can thus fit together
+        without sharing rows; `Statistics` says what it reveals.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, control_features, sample_weight
+            As in `fit`.
+        like : Statistics, optional
+            Statistics of other rows, whose landmarks and kinds of columns are used here too.
+        """
+        people = {
+            "sensitive_features": sensitive_features,
+            "control_features": control_features,
+            "sample_weight": sample_weight,
+        }
+        collector = self._collector(self._checked_constraint())
+        if like is None:
+            return collector.start(X, y, **people)
+        return collector.add_batch(like, X, y, **people)
+
+    @available_if(_fits_sums)  # type: ignore[untyped-decorator]
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Add a batch of rows, and fit to all rows so far, which are not kept.
+
+        The constraint holds exactly on all of them. Groups may first appear in any batch. The
+        first batch settles which columns there are, which of them are numbers, and the landmarks:
+        make it large. A fit to rows in memory keeps no sums, so batches after it start anew.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, control_features, sample_weight
+            As in `fit`.
+        """
+        people = {
+            "sensitive_features": sensitive_features,
+            "control_features": control_features,
+            "sample_weight": sample_weight,
+        }
+        so_far = getattr(self, "statistics_", None)
+        total = self.statistics(X, y, **people, like=so_far)
+        total = total if so_far is None else so_far + total
+        names = total.schema.sensitive
+        if len({values[: len(names)] for values in total.cells.values}) < 2:
+            warn(
+                f"All {total.n_rows:,} rows so far have the same {', '.join(names)}, so there is "
+                "nothing to equalise. The model is fitted once another group appears."
+            )
+            fitted = [name for name in vars(self) if name.endswith("_") or name == "_function"]
+            self._forget(tuple(fitted))  # an earlier fit is not a fit to these rows
+            self._restore_columns(total)
+            self.statistics_ = total
+            return self
+        return self.fit_statistics(total)
+
+    def fit_statistics(self, statistics: Statistics, *, pool: Any = None) -> Self:
+        """Fit to all rows that the statistics are about.
+
+        Parameters
+        ----------
+        statistics : Statistics
+            From `statistics`, of this estimator or of one with the same parameters.
+        pool : (X_pool, sensitive_features_pool) or Pool, optional
+            People to be scored: the constraint holds exactly on them.
+        """
+        start = time.perf_counter()
+        if not isinstance(statistics, Statistics):
+            raise TypeError(
+                f"{type(statistics).__name__} is not a Statistics. Pass what statistics() returned."
+            )
+        constraint = self._checked_constraint()
+        collector = self._collector(constraint)
+        _check_statistics(statistics, constraint, collector)
+        kept, statistics = statistics, statistics if self.fit_intercept else statistics.uncentred()
+        people = pool_of(constraint, pool)
+        self._restore_columns(statistics)
+        pool_cells = None if people is None else collector.pool(statistics, people)
+        data = _input_from_statistics(statistics, pool_cells)
+        refuse_unused_control(constraint, data.rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            functionals, there = _cell_functionals(constraint, data)
+            warn_about_input(constraint, data, functionals, there)
+            solution = self._solve_statistics(
+                statistics, pool_cells, functionals, there, collector, start
+            )
+        self._store(constraint, data, functionals, there, _in_cell_order(solution, data))
+        self._forget(_FUNCTION)
+        self.__dict__.update(self._attributes(None))
+        self.statistics_ = kept
+        return self
+
+    def _solve_statistics(
+        self,
+        statistics: Statistics,
+        pool_cells: KeyedCells | None,
+        functionals: Functionals,
+        pool: Functionals,
+        collector: Collector,
+        start: float,
+    ) -> Solution:
+        fit_intercept, m = bool(self.fit_intercept), len(statistics.y_origin)
+        features, cells = statistics.features, statistics.cells.sums
+        moments = Moments.from_sums(statistics.loss, features, statistics.y_origin, fit_intercept)
+        held = [_held(functionals, cells.means - moments.mean)]
+        if pool_cells is not None:
+            held.append(_held(pool, pool_cells.sums.means - moments.mean))
+        name = "primal" if collector.kernel.is_linear else "nystrom"
+        reason = f"sums over {statistics.n_rows:,} rows of {features}"
+        return solve_sums(
+            moments,
+            features,
+            tuple(held),
+            check_alpha(self.alpha, m),
+            fit_intercept=fit_intercept,
+            cells=cells,
+            pool_cells=None if pool_cells is None else pool_cells.sums,
+            info=SolverInfo(name, reason, 0.0, 8 * features.width**2, 0.0),
+            start=start,
+        )
+
+    def _collector(self, constraint: Constraint) -> Collector:
+        """How sums are collected; constraints and solvers that need all rows are refused."""
+        if constraint.needs_rows:
+            raise ValueError(
+                f"{type(constraint).__name__} cannot be fitted to sums over rows: "
+                f"{constraint.needs_rows}. Use fit with all rows in memory."
+            )
+        solver = resolve_solver(self.solver)
+        if not solver.sums_only:
+            raise ValueError(_needs_rows(self.solver))
+        nystrom = solver if isinstance(solver, Nystrom) else Nystrom()
+        return Collector(
+            self._options(constraint), self._kernel(), nystrom, bool(self.fit_intercept)
+        )
+
+    def _restore_columns(self, statistics: Statistics) -> None:
+        """Set the columns that the statistics are about."""
+        self.n_features_in_ = statistics.layout.n_columns
+        if statistics.layout.names is not None:
+            self.feature_names_in_ = np.array(statistics.layout.names, dtype=object)
+
+
+def _held(functionals: Functionals, centred: FloatArray) -> Held:
+    return Held(functionals.moments(centred, slice(None)), functionals)
+
+
+def _input_from_statistics(statistics: Statistics, pool: KeyedCells | None) -> FitInput:
+    """The cells as rows, each of which stands for many."""
+    rows, loss = statistics.cells.as_rows(statistics.schema, statistics.y_origin), statistics.loss
+    assert rows.y is not None
+    variance = loss.squares / loss.mass - (loss.targets / loss.mass) ** 2
+    data = FitInput(
+        statistics.layout,
+        None,
+        rows.y,
+        None,
+        None,
+        rows,
+        statistics.single_output,
+        np.sqrt(np.maximum(variance, 0.0)),
+    )
+    if pool is None:
+        return data
+    return replace(data, pool=PoolInput(None, pool.as_rows(statistics.schema, np.zeros(0))))
+
+
+def _cell_functionals(constraint: Constraint, data: FitInput) -> tuple[Functionals, Functionals]:
+    m = data.Y.shape[1]
+    here = Functionals.none(data.rows.n_rows)
+    if constraint.parity_on != "pool":
+        here = constraint.functionals(data.rows)
+        check_functionals(here, type(constraint).__name__, data.rows.n_rows, m)
+    if data.pool is None:
+        return here, Functionals.none(0)
+    return here, pool_functionals(constraint, data.pool.rows, m)
+
+
+def _in_cell_order(solution: Solution, data: FitInput) -> Solution:
+    """Means of cells in the order in which rows sort their cells."""
+
+    def ordered(fit: Fit) -> Fit:
+        there = fit.pool_cell_means
+        if data.pool is not None:
+            there = data.pool.rows.cell_means(there)
+        return replace(fit, cell_means=data.rows.cell_means(fit.cell_means), pool_cell_means=there)
+
+    return replace(solution, fair=ordered(solution.fair), free=ordered(solution.free))
+
+
+def _check_statistics(statistics: Statistics, constraint: Constraint, collector: Collector) -> None:
+    """Refuse statistics that were collected with other parameters."""
+    schema = statistics.schema
+    if not collector.suits(statistics.features):
+        raise ValueError(
+            f"These are statistics of {statistics.features}, not of the features of this "
+            f"{collector.options.estimator}. Collect them with the same estimator, kernel and "
+            "landmarks."
+        )
+    for name in ("intersectional", "missing"):
+        was, now = getattr(schema, name), getattr(constraint, name)
+        if was != now:
+            raise ValueError(
+                f"These statistics were collected with {name}={was!r}, but the constraint has "
+                f"{name}={now!r}. Use the same."
+            )
+    if statistics.weight_scope not in ("", constraint.weight_scope):
+        raise ValueError(
+            f"These statistics were collected with weight_scope={statistics.weight_scope!r}, but "
+            f"the constraint has {constraint.weight_scope!r}. Use the same."
+        )
+    if not statistics.loss.mass > 0 or not statistics.cells.sums.mass.sum() > 0:
+        raise ValueError("All rows have weight zero. Pass weights of which some are positive.")
+
+
+def _predict_partitions(model: SumsRegressor, X: Any) -> Any:
+    """Predictions for a Dask collection, as another one, computed when they are needed."""
+    single, outputs = model._function.single_output, len(model._function.intercept)
+    if not hasattr(X, "chunks"):
+        meta: Any = (None, float) if single else dict.fromkeys(range(outputs), float)
+        return X.map_partitions(_predict_frame, model, meta=meta)
+    if X.ndim != 2:
+        raise ValueError(f"X has {X.ndim} dimension. Pass rows and columns.")
+    width = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+    chunks = (X.chunks[0],) if single else (X.chunks[0], (outputs,))
+    dropped = {"drop_axis": 1} if single else {}
+    return width.map_blocks(partial(_predict_block, model), dtype=float, chunks=chunks, **dropped)
+
+
+def _predict_block(model: SumsRegressor, X: Any) -> FloatArray:
+    function = model._function
+    if not X.shape[0]:
+        return np.zeros(0 if function.single_output else (0, len(function.intercept)))
+    values: FloatArray = model.predict(X)
+    return values
+
+
+def _predict_frame(X: Any, model: SumsRegressor) -> Any:
+    import pandas as pd
+
+    kind = pd.Series if model._function.single_output else pd.DataFrame
+    return kind(_predict_block(model, X), index=X.index)

@@ -1,5 +1,0 @@
-"""Showing what the experiments gave: pictures, tables, a page."""
-
-from meanparity.experiments.show.page import publish
-
-__all__ = ["publish"]

@@ -1,0 +1,146 @@
+"""Solvers for other losses than the squared error: Newton's method and L-BFGS."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from meanparity.data.columns import is_position
+from meanparity.data.fit_input import check_flag
+from meanparity.solvers.descent import Method
+from meanparity.solvers.features import LinearFeatures
+from meanparity.solvers.minimisation import Minimisation
+from meanparity.solvers.nystrom import Nystrom, from_features, in_features
+from meanparity.solvers.problem import (
+    ConstrainedProblem,
+    Solution,
+    Solver,
+)
+
+
+class _Optimizer(Solver):
+    """Base of the solvers for any loss."""
+
+    def __init__(
+        self,
+        max_iter: int | None = None,
+        *,
+        tol: float = 1e-10,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    _steps: ClassVar[int]
+
+    def solve(self, problem: ConstrainedProblem) -> Solution:
+        """The constrained and the free minimiser."""
+        start, problem = time.perf_counter(), problem.in_double_precision()
+        on_columns = problem.prefers_columns
+        if not on_columns and not problem.alpha.all():
+            raise ValueError(
+                "alpha=0 lets kernel functions fit all targets, where losses have no unique "
+                "minimum. Pass a positive alpha."
+            )
+        method, basis = self._method(), LinearFeatures(np.zeros(problem.X.shape[1]))
+        if on_columns and problem.origin is not None:  # rows about their mean save digits
+            basis = LinearFeatures(problem.origin)
+            problem = replace(
+                problem,
+                X=basis.raw(problem.X),
+                pool_X=None if problem.pool_X is None else basis.raw(problem.pool_X),
+            )
+        return Minimisation(problem, on_columns, method, basis).solution(start)
+
+    def _method(self) -> Method:
+        steps: Any = self._steps if self.max_iter is None else self.max_iter
+        if not is_position(steps) or steps < 1:
+            raise ValueError(f"max_iter={steps!r}. Pass an integer of 1 or more, or None.")
+        tol: Any = self.tol
+        if not isinstance(tol, Real) or tol is True or not 0 < float(tol) < np.inf:
+            raise ValueError(f"tol={tol!r} is not a positive number. Pass one.")
+        for name in ("warm_start", "verbose"):
+            check_flag(name, getattr(self, name))
+        return Method(self.name, int(steps), float(tol), bool(self.verbose))
+
+
+class Newton(_Optimizer):
+    """Newton's method (iteratively reweighted least squares): one factorisation for each step.
+
+    Parameters
+    ----------
+    max_iter : int, optional
+        Largest number of steps, 100 by default. A loss with kinks takes this many for each
+        smoothing on its way; parity of responses has steps of its own.
+    tol : float, default=1e-10
+        Relative decrease of the objective at which to stop.
+    warm_start : bool, default=False
+        Whether a fit starts from the previous one.
+    verbose : bool, default=False
+        Whether to print every step.
+    """
+
+    name = "newton"
+    _steps = 100
+
+
+class LBFGS(_Optimizer):
+    """L-BFGS: many cheap steps, each of which needs only products with the kernel matrix.
+
+    Parameters
+    ----------
+    max_iter : int, optional
+        Largest number of steps, 5000 by default.
+    tol, warm_start, verbose
+        See `Newton`.
+    """
+
+    name = "lbfgs"
+    _steps = 5000
+
+
+class InFeatures(Solver):
+    """An optimiser in the features of a Nyström approximation.
+
+    Parameters
+    ----------
+    nystrom : Nystrom
+        The features, and the optimiser; by default the one that suits their number.
+    """
+
+    name = "nystrom"
+
+    def __init__(self, nystrom: Nystrom) -> None:
+        self.nystrom = nystrom
+
+    def solve(self, problem: ConstrainedProblem) -> Solution:
+        """The constrained and the free minimiser."""
+        if problem.kernel.is_linear:
+            return choose_optimizer(problem, self.nystrom.optimizer).solve(problem)
+        features = self.nystrom.features(problem.X, problem.kernel, problem.names)
+        inner = in_features(problem, features)
+        solution = choose_optimizer(inner, self.nystrom.optimizer).solve(inner)
+        solution = from_features(solution, problem, features)
+        info = replace(
+            solution.info,
+            solver=self.name,
+            reason=f"{solution.info.solver} in {features.width} features",
+        )
+        return replace(solution, info=info)
+
+
+def choose_optimizer(problem: ConstrainedProblem, optimizer: Any = None) -> Solver:
+    """The given optimiser; by default Newton's method, unless its matrix would be large."""
+    if isinstance(optimizer, _Optimizer):
+        return optimizer
+    if optimizer is not None:
+        raise ValueError(f"optimizer={optimizer!r} is not known. Pass Newton(), LBFGS() or None.")
+    small = problem.X.shape[1] <= 2000 if problem.prefers_columns else len(problem.Y) <= 6000
+    return Newton() if small else LBFGS()

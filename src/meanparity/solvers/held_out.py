@@ -1,0 +1,314 @@
+r"""Predictions for held-out rows: leave-one-out and folds, for every penalty at once.
+
+**Leave-one-out**, with the constraint recomputed without each row.
+
+With weights u and shares r² of them, let ``H = U^{-1/2} (r rᵀ + Q diag(f) Qᵀ) U^{1/2}`` be the
+matrix that takes targets to fitted values, ``f = s/(s + λ)`` for the eigenvalues s of the kernel
+matrix, centred and scaled by the weights (without intercept there is no r and nothing is centred).
+The fit under the constraint is that to ``v = y − Z T ν`` for cells Z, tables T, multipliers ν.
+Without row i, a fit to v has the values
+
+    ``(Hv)_j − H_ji e_i``  at j ≠ i,  ``v_i − e_i``  at i,  ``e_i = (v_i − (Hv)_i) / (1 − h_i)``,
+
+so that the conditions on ν are q linear equations. Once the eigenvalues are there, every λ costs
+O(n²(k + m) + n q³).
+
+**Folds** of linear fits. Each fold is reduced once, to a triangle R with ``RᵀR = [X Y]ᵀ[X Y]`` of
+its centred rows. Triangles of several folds merge by another orthogonal step, so that no condition
+number is squared, and the singular values of a merged triangle give the fits of all penalties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanparity._typing import FloatArray
+from meanparity.constraints.functionals import Functionals
+from meanparity.constraints.left_out import LeftOut
+from meanparity.data.groups import group_sums
+from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks
+from meanparity.solvers.orthogonal import CentredRows, RidgePath, problem_directions
+from meanparity.solvers.problem import ConstrainedProblem
+
+_BLOCK = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Smoother:
+    """The matrix H that takes targets to fitted values, for every penalty.
+
+    Parameters
+    ----------
+    vectors : (n, r) array
+        Q.
+    values : (r,) array
+        s, at least zero.
+    root : (n,) array or None
+        Square roots of the weights, None if all are one.
+    constant : (n,) array or None
+        r, None without an intercept.
+    """
+
+    vectors: FloatArray
+    values: FloatArray
+    root: FloatArray | None
+    constant: FloatArray | None
+
+    @classmethod
+    def from_kernel(
+        cls, K: SymmetricMatrix, weights: FloatArray | None, fit_intercept: bool
+    ) -> Smoother:
+        """From the kernel matrix, (n, n), which is overwritten."""
+        root, constant = _parts(len(K), weights, fit_intercept)
+        eigen = centred_kernel(K, weights, fit_intercept).eigen()
+        return cls(eigen.vectors, np.maximum(eigen.values, 0.0), root, constant)
+
+    @classmethod
+    def from_columns(
+        cls, X: FloatArray, weights: FloatArray | None, fit_intercept: bool
+    ) -> Smoother:
+        """From features, (n, d), of linear functions."""
+        root, constant = _parts(len(X), weights, fit_intercept)
+        X = centred_columns(X, weights, fit_intercept)
+        Q, sizes, _ = np.linalg.svd(X, full_matrices=False)
+        keep = sizes > len(X) * np.finfo(float).eps * sizes.max(initial=0.0)
+        return cls(Q[:, keep], sizes[keep] ** 2, root, constant)
+
+    def apply(self, W: FloatArray, alphas: FloatArray) -> FloatArray:
+        """``H W`` for W of shape (n, c) and every penalty: (p, n, c)."""
+        projected = self.vectors.T @ self._scaled(W)
+        f = self._filters(alphas)
+        columns = (f[:, :, None] * projected[:, None, :]).reshape(len(f), -1)
+        n, c = W.shape
+        values = (self.vectors @ columns).reshape(n, len(alphas), c).transpose(1, 0, 2)
+        if self.constant is not None:
+            values = values + np.outer(self.constant, self.constant @ self._scaled(W))
+        return values if self.root is None else values / self.root[:, None]
+
+    def diagonals(self, alphas: FloatArray) -> FloatArray:
+        """The diagonals h of H: (p, n)."""
+        f, n = self._filters(alphas), len(self.vectors)
+        h = np.concatenate([self.vectors[rows] ** 2 @ f for rows in row_blocks(n, _BLOCK)]).T
+        return h if self.constant is None else h + self.constant**2
+
+    def _filters(self, alphas: FloatArray) -> FloatArray:
+        """``s/(s + λ)``: (r, p)."""
+        s = self.values[:, None]
+        with np.errstate(invalid="ignore"):
+            share: FloatArray = np.where(alphas > 0, s / (s + alphas), 1.0)
+        return share
+
+    def _scaled(self, W: FloatArray) -> FloatArray:
+        return W if self.root is None else self.root[:, None] * W
+
+
+def centred_kernel(
+    K: SymmetricMatrix, weights: FloatArray | None, fit_intercept: bool
+) -> SymmetricMatrix:
+    """The kernel matrix, which is overwritten, centred for an intercept and scaled by √u."""
+    root, constant = _parts(len(K), weights, fit_intercept)
+    if constant is not None:
+        K, _ = K.centre(constant**2)
+    return K if root is None else K.scale(root)
+
+
+def centred_columns(X: FloatArray, weights: FloatArray | None, fit_intercept: bool) -> FloatArray:
+    """Features, (n, d), centred for an intercept and scaled by √u."""
+    root, constant = _parts(len(X), weights, fit_intercept)
+    if constant is not None:
+        X = X - constant**2 @ X
+    return X if root is None else root[:, None] * X
+
+
+def _parts(
+    n: int, weights: FloatArray | None, fit_intercept: bool
+) -> tuple[FloatArray | None, FloatArray | None]:
+    root = None if weights is None else np.sqrt(weights)
+    if not fit_intercept:
+        return root, None
+    return root, np.full(n, n**-0.5) if root is None else root / np.linalg.norm(root)
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """Leave-one-out predictions for any penalty.
+
+    Parameters
+    ----------
+    smoother : Smoother
+        The matrix H.
+    Y : (n, m) array
+        Targets.
+    left_out : LeftOut
+        The conditions on all rows but one.
+    """
+
+    smoother: Smoother
+    Y: FloatArray
+    left_out: LeftOut
+
+    def predict(self, alphas: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """For each penalty, predictions of each row by all others: constrained and free, (n, m)."""
+        Z = self.left_out.codes[:, None] == np.arange(self.left_out.n_cells)
+        W = np.hstack([self.Y, Z.astype(float)])
+        alphas = np.asarray(alphas, dtype=np.float64)
+        both = zip(self.smoother.apply(W, alphas), self.smoother.diagonals(alphas), strict=True)
+        for H, h in both:
+            yield self._predict(W, H, h)
+
+    def _predict(
+        self, W: FloatArray, H: FloatArray, h: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """From ``W = [Y, Z]``, ``H W`` and the diagonal of H."""
+        n, m = self.Y.shape
+        spare = np.maximum(1 - h, np.finfo(float).eps)
+        weights = np.ones(n) if self.smoother.root is None else self.smoother.root**2
+        weights = weights / weights.mean()  # as in the functionals
+        free = (H[:, :m] - h[:, None] * self.Y) / spare[:, None]
+        fair = free.copy()
+        k = self.left_out.n_cells
+        sums = group_sums(self.left_out.codes, weights[:, None] * H, k)  # Zᵀ U H W
+        totals = group_sums(self.left_out.codes, weights[:, None] * self.Y, k)  # Zᵀ U y
+        for number, T in enumerate(self.left_out.tables):
+            if not T.shape[1]:
+                continue
+            rows = np.flatnonzero(self.left_out.which == number)
+            own = T[self.left_out.codes[rows]]  # T'z_i, (r, q)
+            u = weights[rows, None]
+            # Cᵀ of the fits to y and to the columns of Z T, without row i
+            V = np.hstack([self.Y[rows], own])
+            HV = np.hstack([H[rows, :m], H[rows, m:] @ T])
+            error = (V - HV) / spare[rows, None]
+            lever = u * (HV[:, m:] - h[rows, None] * own)
+            values = (
+                np.hstack([T.T @ sums[:, :m], T.T @ sums[:, m:] @ T])
+                - (u * own)[:, :, None] * HV[:, None, :]
+                - lever[:, :, None] * error[:, None, :]
+            )
+            wanted, gram = values[:, :, :m], values[:, :, m:]
+            if not self.left_out.compares_errors:
+                wanted = wanted - self.left_out.targets[number]
+            else:
+                targets = T.T @ totals - (u * own)[:, :, None] * self.Y[rows][:, None, :]
+                wanted = wanted - targets
+            multipliers = _solve_each((gram + gram.transpose(0, 2, 1)) / 2, wanted)
+            own_free = (HV[:, m:] - h[rows, None] * own) / spare[rows, None]
+            fair[rows] -= np.einsum("rq,rqm->rm", own_free, multipliers)
+        return fair, free
+
+
+def _solve_each(gram: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Solve small systems (r, q, q) for (r, q, m); those that are singular for least norm."""
+    sizes = np.einsum("rqq->rq", gram)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = np.where(sizes > 0, sizes**-0.5, 0.0)
+    unit = scale[:, :, None] * gram * scale[:, None, :]
+    # a determinant that is not small says that no direction is lost
+    regular = np.abs(np.linalg.det(unit)) > 1e-6
+    found = np.empty_like(wanted)
+    found[regular] = np.linalg.solve(gram[regular], wanted[regular])
+    rest = ~regular
+    if rest.any():
+        inverse = np.linalg.pinv(gram[rest], rcond=1e-10, hermitian=True)
+        found[rest] = inverse @ wanted[rest]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class FoldSums:
+    """The sums over the rows of a fold.
+
+    Parameters
+    ----------
+    mass : float
+        Sum of the weights.
+    mean : (d + m,) array
+        Weighted mean of the columns of X and Y; zero without an intercept.
+    triangle : (r, d + m) array
+        R of the rows less that mean.
+    """
+
+    mass: float
+    mean: FloatArray
+    triangle: FloatArray
+
+    @classmethod
+    def from_problem(cls, problem: ConstrainedProblem) -> Self:
+        """The sums of the training rows of a problem, not all of weight zero."""
+        rows = CentredRows.from_problem(problem)
+        mass = float(len(problem.Y)) if problem.weights is None else float(problem.weights.sum())
+        triangle = np.hstack(rows.triangle())
+        return cls(mass, np.concatenate([rows.x_mean, rows.y_mean]), triangle)
+
+    @classmethod
+    def merged(cls, parts: Sequence[FoldSums]) -> Self:
+        """The sums over the rows of several folds together."""
+        masses = np.array([part.mass for part in parts])
+        means = np.stack([part.mean for part in parts])
+        mean = masses @ means / masses.sum()
+        between = np.sqrt(masses)[:, None] * (means - mean)
+        stacked = np.vstack([*(part.triangle for part in parts), between])
+        return cls(float(masses.sum()), mean, np.asarray(np.linalg.qr(stacked, mode="r")))
+
+
+def predict_folds(
+    problem: ConstrainedProblem,
+    held_out: Sequence[NDArray[Any]],
+    functionals: Callable[[NDArray[np.bool_]], Functionals],
+    alphas: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Predict every fold by the constrained and the free fit to the others, for every penalty.
+
+    Parameters
+    ----------
+    problem : ConstrainedProblem
+        All rows, without a pool; its penalty and its functionals are not used.
+    held_out : sequence of (n_f,) arrays of int
+        The rows of each fold; every row is in one.
+    functionals : callable
+        Gives what has to hold on those rows that are marked, (n,).
+    alphas : (p,) array
+        Penalties.
+
+    Returns
+    -------
+    fair, free : (p, n, m) arrays
+    """
+    n, d = problem.X.shape
+    shape = (len(alphas), *problem.Y.shape)
+    fair, free = np.empty(shape), np.empty(shape)
+    none = Functionals.none(0)
+    inside = [_subset(problem, rows, none) for rows in held_out]
+    heavy = [part.weights is None or bool(part.weights.any()) for part in inside]
+    sums = [
+        FoldSums.from_problem(part) if w else None for part, w in zip(inside, heavy, strict=True)
+    ]
+    for f, rows in enumerate(held_out):
+        keep = np.ones(n, bool)
+        keep[rows] = False
+        others = _subset(problem, np.flatnonzero(keep), functionals(keep))
+        centred = CentredRows.from_problem(others)
+        Q, _, target = problem_directions(centred, others)
+        merged = FoldSums.merged([part for g, part in enumerate(sums) if g != f and part])
+        R, RY = merged.triangle[:, :d], merged.triangle[:, d:]
+        path = RidgePath.from_triangle(R, RY, Q, target, centred.rounding(R))
+        X = inside[f].X
+        for values, thetas in ((fair, path.fair(alphas)), (free, path.free(alphas))):
+            for position, theta in enumerate(thetas):
+                intercept = merged.mean[d:] - merged.mean[:d] @ theta
+                values[position, rows] = X @ theta + intercept
+    return fair, free
+
+
+def _subset(
+    problem: ConstrainedProblem, rows: NDArray[Any], functionals: Functionals
+) -> ConstrainedProblem:
+    """The problem on a subset of its rows."""
+    weights = None if problem.weights is None else problem.weights[rows]
+    X, Y = problem.X[rows], problem.Y[rows]
+    return replace(problem, X=X, Y=Y, weights=weights, functionals=functionals, cells=None)

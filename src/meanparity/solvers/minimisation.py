@@ -1,0 +1,369 @@
+"""The free and the constrained minimisation of any loss, step by step."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from meanparity._typing import FloatArray
+from meanparity.constraints.functionals import Functionals
+from meanparity.data.features import stack
+from meanparity.data.groups import one_cell
+from meanparity.losses.base import Loss
+from meanparity.losses.regression import Quantile
+from meanparity.solvers.descent import Bend, Descent, Method, minimise
+from meanparity.solvers.dual import values_on_rows
+from meanparity.solvers.features import LinearFeatures
+from meanparity.solvers.problem import (
+    ConstrainedProblem,
+    Fit,
+    Run,
+    Solution,
+    SolverInfo,
+)
+from meanparity.solvers.spaces import ColumnFunctions, FunctionSpace, KernelFunctions
+
+_ROUNDS = 20  # linearisations of the link at most
+_FIRST = 0.25  # share of the way to parity of responses that is tried first
+_SMALLEST = 1e-3  # share of the way to parity of responses that is tried at least
+_MET = 1e-10  # gap of mean responses that is none, in units of the spread of the responses
+
+
+@dataclass(frozen=True, eq=False)
+class _End:
+    """A minimiser: its coefficients and values, its course, and the functionals' multipliers."""
+
+    coef: FloatArray
+    intercept: float
+    objective: float
+    fitted: FloatArray
+    pool: FloatArray
+    run: Run
+    multipliers: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Minimisation:
+    """The free and the constrained minimisation of one problem."""
+
+    problem: ConstrainedProblem
+    on_columns: bool
+    method: Method
+    basis: LinearFeatures
+
+    @property
+    def loss(self) -> Loss:
+        """The loss."""
+        return self.problem.loss
+
+    @property
+    def on_response(self) -> bool:
+        """Whether the constraint is about responses that are not the scores."""
+        return self.problem.on_response and not self.loss.is_identity
+
+    @property
+    def y(self) -> FloatArray:
+        """The targets: (n,)."""
+        return self.problem.Y[:, 0]
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """The weights in the loss: (n,)."""
+        return np.ones(len(self.y)) if self.problem.weights is None else self.problem.weights
+
+    @property
+    def alpha(self) -> float:
+        """The penalty."""
+        return float(self.problem.alpha[0])
+
+    def solution(self, start: float) -> Solution:
+        """Minimise without and with the functionals; `start` is when the solver started."""
+        problem, earlier = self.problem, self.problem.start
+        starts = None if earlier is None else earlier.runs
+        no_conditions = replace(
+            problem,
+            functionals=Functionals.none(len(problem.Y)),
+            pool=Functionals.none(problem.pool.n_rows),
+        )
+        free = self.end(no_conditions, "free", None if starts is None else starts[1])
+        if not len(problem.functionals) and not len(problem.pool):
+            fair = free
+        elif self.on_response:
+            newton = replace(self, method=replace(self.method, optimizer="newton"))
+            fair = newton.over_all_rows().responses(self._joined(free))
+            fair = self._split(fair)
+            if not fair.run.converged:
+                left = float(np.abs(self.gaps(problem, fair)).max(initial=0.0))
+                raise ValueError(
+                    "Parity of mean responses was not reached: following the solution from the "
+                    f"free fit ended at a gap of {left:.2g}. Raise alpha (now "
+                    f"{problem.alpha[0]:g}), use fewer groups or more features, or "
+                    "MeanParity(scale='score')."
+                )
+        else:
+            fair = self.end(problem, "constrained", free.run if starts is None else starts[0])
+        name = "newton" if self.on_response else self.method.optimizer
+        return self._assembled(fair, free, name, start)
+
+    def _assembled(self, fair: _End, free: _End, name: str, start: float) -> Solution:
+        problem, pair = self.problem, (fair, free)
+        norms = np.array([[self.product(p, q) for q in pair] for p in pair])
+        gaps = np.stack([self.gaps(problem, end)[:, None] for end in pair])
+        size = 8 * (problem.X.shape[1] if self.on_columns else len(problem.Y)) ** 2
+        reason = "linear functions of columns" if self.on_columns else "one coefficient per row"
+        residual = float(np.abs(gaps[0]).max(initial=0.0))
+        info = SolverInfo(name, reason, time.perf_counter() - start, size, residual)
+        cells = problem.cells or one_cell(len(problem.Y))
+        there = problem.pool_cells or one_cell(problem.pool.n_rows)
+        fits = [
+            Fit(
+                end.coef,
+                np.array([end.intercept]),
+                np.array([end.objective]),
+                cells.means(self._compared(end.fitted)),
+                there.means(self._compared(end.pool)) if len(end.pool) else np.zeros((0, 1)),
+                end.fitted,
+                end.pool,
+            )
+            for end in pair
+        ]
+        errors = np.hstack([self.loss.response(end.fitted) for end in pair]) - problem.Y
+        products = np.einsum("n,na,nb->ab", problem.shares, errors, errors)[:, :, None]
+        variance = problem.shares @ (problem.Y - problem.shares @ problem.Y) ** 2
+        basis = self.basis if self.on_columns else problem.bound_kernel
+        return Solution(
+            fits[0],
+            fits[1],
+            basis,
+            gaps,
+            products,
+            variance,
+            info,
+            runs=(fair.run, free.run),
+            norms=norms,
+        )
+
+    def _compared(self, scores: FloatArray) -> FloatArray:
+        """What the constraint is about: scores or responses."""
+        return np.asarray(self.loss.response(scores) if self.on_response else scores)
+
+    def over_all_rows(self) -> Minimisation:
+        """The same with the pool as training rows of no weight, where a constraint may bend."""
+        problem = self.problem
+        if problem.pool_X is None:
+            return self
+        p = problem.pool_X.shape[0]
+        middle = np.full((p, 1), np.average(self.y, weights=self.weights))  # has no weight
+        X, n = problem.X, len(problem.Y)
+        if problem.kernel.is_precomputed:  # kernel values, without those of the pool
+            X = np.hstack([X, problem.pool_X[:, :n].T])
+        whole = replace(
+            problem,
+            X=stack(X, problem.pool_X),
+            Y=np.vstack([problem.Y, middle]),
+            functionals=problem.functionals.above(problem.pool),
+            weights=np.append(self.weights, np.zeros(p)),
+            pool_X=None,
+            pool=Functionals.none(0),
+        )
+        return replace(self, problem=whole)
+
+    @staticmethod
+    def _joined(end: _End) -> _End:
+        """A function with its values on the pool behind those on the training rows."""
+        values = np.vstack([end.fitted, end.pool])
+        return replace(end, fitted=values, pool=values[:0])
+
+    def _split(self, end: _End) -> _End:
+        """The inverse of `_joined`."""
+        n, values = len(self.y), end.fitted
+        return replace(end, fitted=values[:n], pool=values[n:])
+
+    def space(self, problem: ConstrainedProblem) -> FunctionSpace:
+        """The functions that meet the functionals of a problem."""
+        prepare = ColumnFunctions.prepare if self.on_columns else KernelFunctions.prepare
+        return prepare(problem)
+
+    def end(
+        self,
+        problem: ConstrainedProblem,
+        name: str,
+        start: Run | None,
+        max_iter: int | None = None,
+        bend: Bend | None = None,
+    ) -> _End:
+        """The minimiser under the linear functionals of a problem."""
+        exact = isinstance(self.loss, Quantile) and not self.loss.is_smooth
+        if exact and self.on_columns and self.alpha == 0:
+            return self._linear_programme(problem)
+        space = self.space(problem)
+        c, b = np.zeros(space.size), 0.0
+        if problem.fit_intercept:
+            b = self.loss.start(self.y, self.weights)
+        descent = Descent(
+            space, self.loss, self.y, self.weights, self.alpha, self.watch, name, bend
+        )
+        method = self.method if max_iter is None else replace(self.method, max_iter=max_iter)
+        if start is not None and len(start.c) == space.size:
+            with np.errstate(over="ignore", invalid="ignore"):
+                warm = descent.objective(start.c, space.values(start.c), start.b)
+                if bend is not None or warm <= descent.objective(c, space.values(c), b):
+                    c, b = start.c, start.b
+        run = minimise(descent, method, c, b)
+        coef, intercept = space.function(run.c, run.b)
+        end = self._evaluated(coef, intercept, run)
+        pulls = self.weights * self.loss.gradient(self.y, end.fitted[:, 0]) / 2
+        return replace(end, multipliers=space.multipliers(run.b, pulls, self.alpha))
+
+    def watch(self, scores: FloatArray) -> float:
+        """The sum of gaps of scores, or of responses."""
+        functionals = self.problem.functionals
+        if not len(functionals):
+            return 0.0
+        return float(np.abs(functionals.gaps(self._compared(scores)[:, None])).sum())
+
+    def responses(self, free: _End) -> _End:
+        """The minimiser whose mean responses meet the functionals on the training rows.
+
+        The targets move from what the free minimiser has to what is wanted, in steps that are
+        small enough for each to start near its end.
+        """
+        functionals = self.problem.functionals
+        first = functionals.apply(self.loss.response(free.fitted))
+        end, record, done, step = free, [free.run], 0.0, _FIRST
+        while done < 1 and step > _SMALLEST:
+            share = min(done + step, 1.0)
+            targets = (1 - share) * first + share * functionals.targets
+            new, runs, converged = self._sequential_programmes(
+                replace(functionals, targets=targets), end
+            )
+            record += runs
+            # a leap is to another minimum, such as a constant
+            leap = np.abs(new.fitted - end.fitted).max() > np.ptp(end.fitted)
+            if converged and not (leap and step > 0.01):
+                end, done, step = new, share, 1.5 * step
+            else:
+                step /= 2
+        run = Run(
+            end.run.c,
+            end.run.b,
+            sum(run.n_iter for run in record[1:]),
+            done == 1,
+            np.concatenate([record[0].loss[-1:], *(run.loss[1:] for run in record[1:])]),
+            np.concatenate([record[0].gap[-1:], *(run.gap[1:] for run in record[1:])]),
+        )
+        value = float(self.weights @ self.loss.value(self.y, end.fitted[:, 0]))
+        value += self.alpha * self.product(end, end)
+        return replace(end, objective=value, run=run)
+
+    def _sequential_programmes(
+        self, functionals: Functionals, end: _End
+    ) -> tuple[_End, list[Run], bool]:
+        """Sequential quadratic programming for functionals of responses, from a nearby start.
+
+        They are linear in the scores near the last ones: ``Cᵀ diag(μ'(g₀)) g = t − Cᵀμ(g₀) +
+        Cᵀ diag(μ'(g₀)) g₀``. What they bend besides enters the objective with its multipliers.
+        """
+        runs: list[Run] = []
+        problem = replace(self.problem, functionals=functionals)
+        for _ in range(_ROUNDS):
+            scores = end.fitted
+            linear = replace(self.problem, functionals=self._linearised(functionals, scores))
+            start = replace(end.run, c=end.coef[: len(end.run.c), 0])
+            bend = self._bend(end.multipliers, scores[:, 0])
+            try:
+                end = self.end(linear, "constrained", start, 1, bend)
+            except (np.linalg.LinAlgError, ValueError):
+                return end, runs, False
+            runs.append(end.run)
+            moved, size = np.abs(end.fitted - scores).max(), np.abs(scores).max()
+            with np.errstate(over="ignore", invalid="ignore"):
+                spread = float(np.std(self.loss.response(end.fitted)))
+                left = float(np.abs(self.gaps(problem, end)).max(initial=0.0))
+            if not moved < 100 * (1 + size):
+                return end, runs, False
+            if left <= _MET * spread and moved <= 1e-7 * (1 + size):
+                return end, runs, True
+        return end, runs, False
+
+    def _bend(self, multipliers: FloatArray, scores: FloatArray) -> Bend:
+        """What the constraint bends near scores, (n,), times its multipliers."""
+        if len(multipliers) != len(self.problem.functionals):  # of the free function
+            return Bend(np.zeros_like(scores), scores)
+        pull = self.problem.functionals.spread(multipliers[:, None])[:, 0]
+        return Bend(-2 * pull * self.loss.bend(scores), scores)
+
+    def _linearised(self, functionals: Functionals, scores: FloatArray) -> Functionals:
+        """Functionals of responses as functionals of scores near some, (n, 1)."""
+        slope = self.loss.slope(scores[:, 0])
+        weights = slope if functionals.weights is None else functionals.weights * slope
+        bent = replace(functionals, weights=weights)
+        targets = functionals.targets - functionals.apply(self.loss.response(scores))
+        return replace(bent, targets=targets + bent.apply(scores))
+
+    def gaps(self, problem: ConstrainedProblem, end: _End) -> FloatArray:
+        """Gaps that a function leaves, of scores or of responses: (r,)."""
+        return problem.gaps(self._compared(end.fitted), self._compared(end.pool))[:, 0]
+
+    def product(self, p: _End, q: _End) -> float:
+        """The inner product of two functions, without their constants."""
+        if self.on_columns:
+            return float(p.coef[:, 0] @ q.coef[:, 0])
+        values = np.vstack([q.fitted, q.pool])[: len(p.coef)] - q.intercept
+        return float(p.coef[:, 0] @ values[:, 0])
+
+    def _evaluated(self, coef: FloatArray, intercept: float, run: Run) -> _End:
+        """A function with its values, computed as predictions are."""
+        problem, pool = self.problem, np.zeros((0, 1))
+        if self.on_columns:
+            fitted = np.asarray(problem.X @ coef) + intercept
+            if problem.pool_X is not None:
+                pool = np.asarray(problem.pool_X @ coef) + intercept
+        else:
+            if problem.pool_X is not None:  # coefficients of the pool, if they are missing, are 0
+                missing = len(problem.Y) + problem.pool_X.shape[0] - len(coef)
+                coef = np.vstack([coef, np.zeros((missing, 1))])
+                pool = problem.bound_kernel.evaluate(problem.pool_X, coef) + intercept
+            fitted = values_on_rows(problem, coef) + intercept
+        return _End(coef, intercept, float(run.loss[-1]), fitted, pool, run, np.zeros(0))
+
+    def _linear_programme(self, problem: ConstrainedProblem) -> _End:
+        """Quantile regression without a penalty: a linear programme."""
+        X, y, u = problem.X, self.y, self.weights
+        assert isinstance(self.loss, Quantile)
+        (n, d), q = X.shape, self.loss.quantile
+        ones = np.ones((n, 1)) if problem.fit_intercept else np.zeros((n, 0))
+        eye = sparse.eye_array(n)
+        blocks = [sparse.hstack([sparse.csr_array(X), ones, eye, -eye])]
+        targets = [y]
+        for part, points in ((problem.functionals, X), (problem.pool, problem.pool_X)):
+            if len(part):
+                C = part.dense()
+                seen = np.asarray(points.T @ C).T  # type: ignore[union-attr]
+                constant = C.sum(axis=0)[:, None][:, : ones.shape[1]]
+                rest = sparse.csr_array((len(part), 2 * n))
+                blocks.append(sparse.hstack([sparse.csr_array(np.hstack([seen, constant])), rest]))
+                targets.append(np.broadcast_to(part.targets, (len(part), 1))[:, 0])
+        free = d + ones.shape[1]
+        found = linprog(
+            np.concatenate([np.zeros(free), q * u, (1 - q) * u]),
+            A_eq=sparse.vstack(blocks, format="csr"),
+            b_eq=np.concatenate(targets),
+            bounds=[(None, None)] * free + [(0, None)] * (2 * n),
+            method="highs",
+        )
+        if found.status != 0:
+            raise ValueError(
+                f"The linear programme of quantile regression has no solution ({found.message}). "
+                "Pass a positive alpha, or scale the data."
+            )
+        theta, b = found.x[:d, None], float(found.x[d]) if problem.fit_intercept else 0.0
+        coef, b = self.space(problem).function(theta[:, 0], b)  # the constraint to the last digit
+        run = Run(theta[:, 0], b, 1, True, np.array([found.fun]), np.zeros(1))
+        end = self._evaluated(coef, b, run)
+        return replace(end, run=replace(run, gap=np.array([self.watch(end.fitted[:, 0])])))

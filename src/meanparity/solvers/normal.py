@@ -1,0 +1,354 @@
+"""Normal equations: solutions from sums over rows.
+
+``θ = θ* − G⁻¹M (MᵀG⁻¹M)⁻¹ (Mᵀθ* − t)`` with ``G = Σuφφᵀ + λI`` of centred whitened features and
+``M = Σ_cells (Σwφ) T``. The constraint is held in double precision on the features that predictions
+use, whatever the precision of G.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from meanparity._typing import Features, FloatArray
+from meanparity.constraints.functionals import Functionals
+from meanparity.data.groups import Cells
+from meanparity.exceptions import NotPositiveDefiniteError
+from meanparity.linalg.memory import require_memory
+from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks
+from meanparity.solvers.features import FeatureMap, LinearFeatures
+from meanparity.solvers.orthogonal import RidgePath, constrained_directions
+from meanparity.solvers.problem import (
+    ConstrainedProblem,
+    Directions,
+    Fit,
+    Solution,
+    SolverInfo,
+)
+from meanparity.solvers.sums import AT_ONCE, CellSums, LossSums
+
+_CONDITION = 1e12  # of the normal equations, above which eigenvalues show what is rounding
+_FAINT = 1e-6  # directions below this share are not used to remove what rounding left
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Means, and centred second moments, of whitened features and targets.
+
+    Parameters
+    ----------
+    mass : float
+        Sum of the weights.
+    mean, y_mean : (p,) and (m,) arrays
+        Means of ψ and of y.
+    gram, cross : (r, r) and (r, m) arrays
+        Those of the normal equations: centred for an intercept.
+    centred : pair of arrays
+        The same, always centred.
+    variance : (m,) array
+        Variance of y.
+    """
+
+    mass: float
+    mean: FloatArray
+    y_mean: FloatArray
+    gram: FloatArray
+    cross: FloatArray
+    centred: tuple[FloatArray, FloatArray]
+    variance: FloatArray
+
+    @classmethod
+    def from_sums(
+        cls, loss: LossSums, features: FeatureMap, y_origin: FloatArray, fit_intercept: bool
+    ) -> Moments:
+        """Divide sums by the number of rows, and centre."""
+        mean = loss.features / loss.mass
+        y = loss.targets / loss.mass
+        phi = loss.whitened / loss.mass  # which has the rounding of the gram matrix
+        gram = loss.gram - loss.mass * np.outer(phi, phi)
+        cross = features.gather(loss.cross - np.outer(loss.features, y))
+        variance = loss.squares / loss.mass - y**2
+        sizes = loss.gram.diagonal()
+        negative = (variance < -1e-6 * loss.squares / loss.mass).any()
+        if negative or (sizes < -1e-6 * np.abs(sizes).max(initial=0.0)).any():
+            raise ValueError(
+                "The statistics have a negative variance: rows were subtracted that had never been "
+                "added. Subtract only what was added."
+            )
+        variance = np.maximum(variance, 0.0)
+        y_mean, centred = y + y_origin, (gram, cross)
+        if not fit_intercept:
+            gram = gram + loss.mass * np.outer(phi, phi)
+            cross = cross + loss.mass * np.outer(phi, y_mean)
+        return cls(loss.mass, mean, y_mean, gram, cross, centred, variance)
+
+    @property
+    def units(self) -> FloatArray:
+        """Sizes of the features: (r, 1)."""
+        sizes = np.sqrt(np.maximum(self.gram.diagonal(), 0.0))
+        return np.where(sizes > 0, sizes, 1.0)[:, None]
+
+    def products(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Covariance of the errors of two functions with coefficients θ, (r, m): (m,)."""
+        gram, cross = self.centred
+        quadratic = np.einsum("ij,ij->j", first, gram @ second)
+        mixed = np.einsum("ij,ij->j", first + second, cross)
+        return np.asarray((quadratic - mixed) / self.mass + self.variance)
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What has to hold, in terms of features.
+
+    Parameters
+    ----------
+    moments : (p, q) array
+        ``Σ_i (ψ_i − mean) C_i`` of the q functionals.
+    functionals : Functionals
+        The functionals.
+    """
+
+    moments: FloatArray
+    functionals: Functionals
+
+
+@dataclass(frozen=True, eq=False)
+class NormalSolution:
+    """Minimisers in whitened coordinates.
+
+    Parameters
+    ----------
+    fair, free : (r, m) arrays
+        θ of the constrained and of the free minimiser.
+    directions : Directions or None
+        See `Solution`; coefficients are in terms of θ, and intercepts are left zero.
+    """
+
+    fair: FloatArray
+    free: FloatArray
+    directions: Directions | None
+
+
+def solve_moments(
+    moments: Moments,
+    features: FeatureMap,
+    held: tuple[Held, ...],
+    alpha: FloatArray,
+    *,
+    worst: float,
+    eigenvalues: bool,
+) -> NormalSolution | None:
+    """Minimise ``Σ u (y − g)² + λ‖g‖²`` over combinations of the features, under conditions.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the rows.
+    features : FeatureMap
+        The features.
+    held : tuple of Held
+        Conditions on the training rows and on the pool.
+    alpha : (m,) array
+        λ of each output.
+    worst : float
+        Condition number of the normal equations above which they are not used.
+    eigenvalues : bool
+        Whether eigenvalues are used then; otherwise the result is None.
+    """
+    r, m = moments.cross.shape
+    scale = np.sqrt(np.maximum(moments.gram.diagonal(), 0.0) / moments.mass)
+    # in units in which all columns have the same size, so that none swamps another
+    units = moments.units if isinstance(features, LinearFeatures) else np.ones((r, 1))
+    gram, cross = moments.gram / units / units.T, moments.cross / units
+    seen = [
+        (features.gather(h.moments) / units, scale * np.sqrt(h.functionals.n_rows) / units[:, 0])
+        for h in held
+    ]
+    targets = np.vstack(
+        [np.broadcast_to(h.functionals.targets, (len(h.functionals), m)) for h in held]
+    )
+    Q, target = constrained_directions(seen, targets)
+    penalties, which = np.unique(alpha, return_inverse=True)
+    fair, free = np.empty((r, m)), np.empty((r, m))
+    nu, H, M = np.empty((Q.shape[1], m)), [], []
+    for i, penalty in enumerate(penalties):
+        outputs = which == i
+        A = gram + np.diag(penalty / units[:, 0] ** 2)
+        part = _normal_equations(A, cross[:, outputs], Q, target[:, outputs], worst)
+        if part is None and not eigenvalues:
+            return None
+        if part is None:
+            part = _by_eigenvalues(A, cross[:, outputs], Q, target[:, outputs])
+        fair[:, outputs], free[:, outputs] = part[:2]
+        if part[2] is not None:
+            h, nu[:, outputs] = part[2]
+            H.append(h / units)
+            M.append(Q.T @ h)
+    fair -= Q @ (Q.T @ fair - target)
+    whole = np.hstack([h.moments for h in held])  # on the features that predictions use
+    by_direction = (features.gather(whole) / units).T @ Q
+    best = whole.T @ features.spread(fair / units) - targets
+    for _ in range(3):
+        closer = fair - Q @ np.linalg.lstsq(by_direction, best, rcond=_FAINT)[0]
+        left = whole.T @ features.spread(closer / units) - targets
+        if np.abs(left).max(initial=0.0) >= np.abs(best).max(initial=0.0):
+            break  # the rest is rounding
+        fair, best = closer, left
+    directions = None
+    if len(H) == len(penalties):
+        gaps = [
+            np.vstack([h.functionals.units @ (h.moments.T @ features.spread(part)) for h in held])
+            for part in H
+        ]
+        zero = np.zeros((len(H), Q.shape[1]))
+        directions = Directions(
+            np.stack(H), zero, np.stack(M), np.stack(gaps), nu, which.astype(np.intp)
+        )
+    return NormalSolution(fair / units, free / units, directions)
+
+
+# both minimisers, and A⁻¹Q with the multipliers where there are any
+Minimisers = tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray] | None]
+
+
+def _normal_equations(
+    A: FloatArray, cross: FloatArray, Q: FloatArray, target: FloatArray, worst: float
+) -> Minimisers | None:
+    """Both minimisers of ``θᵀAθ − 2 θᵀcross``, with and without ``Qᵀθ = target``.
+
+    Also ``A⁻¹Q`` and the multipliers. None if the condition number of A is above `worst`.
+    """
+    m, norm = cross.shape[1], np.abs(A).sum(axis=0).max()
+    try:
+        factor = SymmetricMatrix.from_upper(A.copy()).cholesky(0.0)
+    except NotPositiveDefiniteError:
+        return None
+    if factor.reciprocal_condition(norm) * worst < 1:
+        return None
+    Z = factor.solve(np.hstack([cross, Q]))
+    free, H = Z[:, :m], Z[:, m:]
+    nu = np.asarray(np.linalg.solve(Q.T @ H, Q.T @ free - target), dtype=float)
+    return free - H @ nu, free, (H, nu)
+
+
+def _by_eigenvalues(
+    A: FloatArray, cross: FloatArray, Q: FloatArray, target: FloatArray
+) -> Minimisers:
+    """The same where Cholesky loses too many digits."""
+    values, vectors = np.linalg.eigh((A + A.T) / 2)
+    s = np.sqrt(np.maximum(values, 0.0))
+    cut = np.sqrt(100 * len(A) * np.finfo(float).eps) * s.max(initial=0.0)
+    keep = s > cut
+    R = s[keep, None] * vectors[:, keep].T
+    path = RidgePath.from_triangle(R, vectors[:, keep].T @ cross / s[keep, None], Q, target, cut)
+    none = np.zeros(1)
+    return path.fair(none)[0], path.free(none)[0], path.directions(0.0)
+
+
+def solve_sums(
+    moments: Moments,
+    features: FeatureMap,
+    held: tuple[Held, ...],
+    alpha: FloatArray,
+    *,
+    fit_intercept: bool,
+    cells: CellSums,
+    pool_cells: CellSums | None,
+    info: SolverInfo,
+    start: float,
+) -> Solution:
+    """A solution from sums alone: values are means of cells instead of values of rows.
+
+    Parameters
+    ----------
+    moments, features, held, alpha
+        See `solve_moments`.
+    fit_intercept : bool
+        Whether a constant is fitted, without penalty.
+    cells, pool_cells : CellSums
+        Sums in the cells of the training rows and of the pool.
+    info : SolverInfo
+        Name of the solver, and why it was chosen.
+    start : float
+        When the solver started.
+    """
+    r, m = moments.cross.shape
+    require_memory(
+        4 * 8 * r * r, what=f"Solving for {r:,} features", advice="Use fewer components."
+    )
+    found = solve_moments(moments, features, held, alpha, worst=_CONDITION, eigenvalues=True)
+    assert found is not None
+    fits, errors, thetas = [], [], (found.fair, found.free)
+    for theta in thetas:
+        coef = features.spread(theta)
+        intercept = moments.y_mean - moments.mean @ coef if fit_intercept else np.zeros(m)
+        errors.append(moments.mean @ coef + intercept - moments.y_mean)
+        loss = moments.mass * (moments.products(theta, theta) + errors[-1] ** 2)
+        pool = np.zeros((0, m)) if pool_cells is None else pool_cells.means @ coef + intercept
+        objective = loss + alpha * np.sum(theta**2, axis=0)
+        fits.append(Fit(coef, intercept, objective, cells.means @ coef + intercept, pool))
+    products = np.empty((2, 2, m))
+    for a, b in np.ndindex(2, 2):
+        products[a, b] = moments.products(thetas[a], thetas[b]) + errors[a] * errors[b]
+    gaps = np.stack(
+        [
+            np.vstack(
+                [h.functionals.units @ (h.moments.T @ f.coef - h.functionals.targets) for h in held]
+            )
+            for f in fits
+        ]
+    )
+    directions = found.directions
+    if directions is not None:
+        coef = np.stack([features.spread(theta) for theta in directions.coef])
+        constant = -np.einsum("p,apr->ar", moments.mean, coef) if fit_intercept else 0.0
+        directions = replace(directions, coef=coef, intercept=constant + np.zeros(coef.shape[::2]))
+    parts = [cells] if pool_cells is None else [cells, pool_cells]
+    reach = max(float((np.abs(part.means) @ np.abs(fits[0].coef)).max()) for part in parts)
+    info = replace(
+        info,
+        residual=float(np.abs(gaps[0]).max(initial=0.0)),
+        seconds=time.perf_counter() - start,
+    )
+    return Solution(
+        fits[0],
+        fits[1],
+        features,
+        gaps,
+        products,
+        moments.variance,
+        info,
+        directions,
+        rounding=float(np.finfo(float).eps) * reach,
+    )
+
+
+def held_conditions(
+    problem: ConstrainedProblem,
+    features: FeatureMap,
+    mean: FloatArray,
+    in_cells: CellSums,
+    in_pool_cells: CellSums | None,
+) -> tuple[Held, ...]:
+    """The conditions of a problem on its training rows, and on its pool if it has one.
+
+    `mean`, (p,), is the mean of the features; the others are their sums in cells.
+    """
+    parts: list[tuple[Functionals, Features, Cells | None, CellSums]] = [
+        (problem.functionals, problem.X, problem.cells, in_cells)
+    ]
+    if in_pool_cells is not None:
+        parts.append((problem.pool, problem.pool_X, problem.pool_cells, in_pool_cells))
+    held = []
+    for functionals, X, cells, sums in parts:
+        if cells is not None and functionals.codes is cells.codes:  # one row of T for each cell
+            centred = sums.mass[:, None] * (sums.means - mean)
+            moments = np.asarray((functionals.table.T @ centred).T)
+        else:
+            moments = np.zeros((features.width, len(functionals)))
+            for rows in row_blocks(functionals.n_rows, max(AT_ONCE // features.width, 256)):
+                moments += functionals.moments(features.raw(X[rows]) - mean, rows)
+        held.append(Held(moments, functionals))
+    return tuple(held)

@@ -1,0 +1,460 @@
+"""The contract of all solvers: a `ConstrainedProblem` in, a `Solution` out."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from meanparity._typing import Features, FloatArray, IntArray
+from meanparity.constraints.functionals import Functionals
+from meanparity.data.features import stack
+from meanparity.data.groups import Cells, one_cell
+from meanparity.kernels.bound import BoundKernel, linear
+from meanparity.kernels.spec import AbstractKernel, Kernel
+from meanparity.losses.base import Loss
+from meanparity.losses.regression import Squared
+
+# A functional on the pool of which less than this share is left beside those on the training rows
+# is the same condition: holding both would let the rounding of the features decide the fit.
+SAME = 1e-6
+
+
+NO_FUNCTIONALS = Functionals.none(0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConstrainedProblem:
+    """Minimise ``Σ_i u_i ℓ(y_i, g(x_i)) + λ‖g‖²`` subject to functionals on stated rows.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Training rows.
+    Y : (n, m) array
+        Targets.
+    alpha : (m,) array
+        λ of each output.
+    functionals : Functionals
+        What has to hold on the training rows; possibly nothing.
+    fit_intercept : bool
+        Whether a constant is fitted, without penalty.
+    kernel : AbstractKernel
+        The kernel whose function space g belongs to.
+    weights : (n,) array or None
+        u; all ones if None.
+    pool_X : (p, d) array or sparse matrix, or None
+        The rows of the pool.
+    pool : Functionals
+        What has to hold on the pool; possibly nothing.
+    names : tuple of str or None
+        Names of the columns of X, for kernels of named columns.
+    cells, pool_cells : Cells
+        The cells in which mean predictions are reported.
+    loss : Loss
+        ℓ; the squared error by default.
+    on_response : bool
+        Whether the functionals are about responses μ(g) instead of scores g.
+    start : Solution or None
+        An earlier solution from which iterative solvers start.
+    """
+
+    X: Features
+    Y: FloatArray
+    alpha: FloatArray
+    functionals: Functionals
+    fit_intercept: bool
+    kernel: AbstractKernel = field(default_factory=Kernel)
+    weights: FloatArray | None = None
+    pool_X: Features | None = None
+    pool: Functionals = NO_FUNCTIONALS
+    names: tuple[str, ...] | None = None
+    cells: Cells | None = None
+    pool_cells: Cells | None = None
+    loss: Loss = field(default_factory=Squared)
+    on_response: bool = False
+    start: Solution | None = None
+
+    @cached_property
+    def origin(self) -> FloatArray | None:
+        """What a linear kernel may subtract from all rows to save digits, (d,); None if nothing.
+
+        With an intercept, the solution does not depend on it.
+        """
+        points = (self.X,) if self.pool_X is None else (self.X, self.pool_X)
+        centred = self.kernel.is_linear and self.fit_intercept
+        if not centred or any(sparse.issparse(part) for part in points):
+            return None
+        total = sum(part.sum(axis=0, dtype=float) for part in points)
+        return total / sum(len(part) for part in points) if total.any() else None
+
+    @cached_property
+    def bound_kernel(self) -> BoundKernel:
+        """The kernel, bound to the training rows followed by the pool."""
+        if self.kernel.is_precomputed:
+            return self.kernel.bind(self.X, self.names)
+        points = self.X if self.pool_X is None else stack(self.X, self.pool_X)
+        if self.kernel.is_linear and self.origin is not None:
+            return linear(points, self.origin)
+        return self.kernel.bind(points, self.names)
+
+    def in_double_precision(self) -> ConstrainedProblem:
+        """The same problem with features in double precision."""
+        if self.X.dtype == np.float64:
+            return self
+        pool = None if self.pool_X is None else self.pool_X.astype(np.float64)
+        return replace(self, X=self.X.astype(np.float64), pool_X=pool)
+
+    def take_outputs(self, which: NDArray[Any]) -> ConstrainedProblem:
+        """The same problem for a subset of the m outputs."""
+
+        def take(functionals: Functionals) -> Functionals:
+            if functionals.targets.shape[1] == 1:
+                return functionals
+            return replace(functionals, targets=functionals.targets[:, which].copy())
+
+        return replace(
+            self,
+            Y=self.Y[:, which],
+            alpha=self.alpha[which],
+            functionals=take(self.functionals),
+            pool=take(self.pool),
+        )
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """Share of each row in the loss, summing to one: (n,)."""
+        n = len(self.Y)
+        return np.full(n, 1 / n) if self.weights is None else self.weights / self.weights.sum()
+
+    @property
+    def prefers_columns(self) -> bool:
+        """Whether linear functions are better solved for their columns than for their rows."""
+        n, d = self.X.shape
+        return self.kernel.is_linear and bool(n > d or not self.alpha.all())
+
+    @cached_property
+    def targets(self) -> FloatArray:
+        """Targets of all functionals, on the training rows and then on the pool: (q, m)."""
+        m, parts = self.Y.shape[1], (self.functionals, self.pool)
+        counts = zip(parts, self.n_conditions, strict=True)
+        return np.vstack([np.broadcast_to(part.targets, (q, m)) for part, q in counts])
+
+    @cached_property
+    def root(self) -> FloatArray | None:
+        """Square roots of the weights, None if all are one: (n,)."""
+        return None if self.weights is None else np.sqrt(self.weights)
+
+    @cached_property
+    def n_conditions(self) -> tuple[int, int]:
+        """Number of functionals on the training rows and on the pool."""
+        return self.functionals.count, self.pool.count
+
+    def gaps(self, fitted: FloatArray, pool: FloatArray) -> FloatArray:
+        """Gaps of values on the training rows, (n, m), and on the pool, (p, m): (r, m)."""
+        gaps = self.functionals.gaps(fitted)
+        return gaps if self.pool_X is None else np.vstack([gaps, self.pool.gaps(pool)])
+
+
+class Basis(Protocol):
+    """Evaluates functions from their coefficients."""
+
+    def evaluate(self, X: Any, coef: FloatArray) -> FloatArray:
+        """Values at the rows of X of the functions with coefficients coef, (p, m): (n, m)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """One function of the space, for each of m outputs.
+
+    Parameters
+    ----------
+    coef : (p, m) array
+        Coefficients: one for each training row, and each row of the pool (kernel expansion), or
+        one for each feature.
+    intercept : (m,) array
+        The constant.
+    objective : (m,) array
+        ``Σ u ℓ(y, g) + λ‖g‖²`` (the intercept is not penalised).
+    cell_means, pool_cell_means : (k, m) arrays
+        Means in the cells of the training rows and of the pool.
+    fitted, pool : (n, m) and (p, m) arrays, or None
+        Values on the training rows and on the pool, computed as predictions are; None where the
+        solver keeps sums over rows only.
+    """
+
+    coef: FloatArray
+    intercept: FloatArray
+    objective: FloatArray
+    cell_means: FloatArray
+    pool_cell_means: FloatArray
+    fitted: FloatArray | None = None
+    pool: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Directions:
+    """The ways in which the free solution can give way to the constraint.
+
+    Every solution of a constrained problem with other targets is ``g_free − Σ_k ν_k h_k`` for
+    r functions h; its excess objective over the free one is ``νᵀ M ν`` and its gaps are
+    ``gaps_free − N ν``. Full parity is ν = `multipliers`, the dial ν = (1 − u)·`multipliers`.
+
+    Parameters
+    ----------
+    coef, intercept : (a, p, r) and (a, r) arrays
+        The functions h, for each of a distinct penalties.
+    gram : (a, r, r) array
+        M, symmetric and positive semidefinite.
+    gaps : (a, R, r) array
+        N, the gaps of each h in the units of y.
+    multipliers : (r, m) array
+        ν of the constrained solution of each output.
+    penalty : (m,) array of int
+        Which of the a penalties each output has.
+    """
+
+    coef: FloatArray
+    intercept: FloatArray
+    gram: FloatArray
+    gaps: FloatArray
+    multipliers: FloatArray
+    penalty: IntArray
+
+
+@dataclass(frozen=True)
+class SolverInfo:
+    """Which solver ran, why, and what it took.
+
+    Parameters
+    ----------
+    solver : str
+        Its name.
+    reason : str
+        Why it was chosen.
+    seconds : float
+        Wall-clock time.
+    matrix_bytes : int
+        Size of the largest matrix that it stored.
+    residual : float
+        Largest gap that the constrained solution leaves where it should leave none.
+    """
+
+    solver: str
+    reason: str
+    seconds: float
+    matrix_bytes: int
+    residual: float
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The course of an iterative minimisation.
+
+    Parameters
+    ----------
+    c, b : (p,) array, float
+        Coefficients and constant at the end.
+    n_iter : int
+        Number of steps.
+    converged : bool
+        Whether the tolerance was reached.
+    loss, gap : (n_iter + 1,) arrays
+        Objective, and the sum of gaps, before the first step and after each.
+    """
+
+    c: FloatArray
+    b: float
+    n_iter: int
+    converged: bool
+    loss: FloatArray
+    gap: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    """The constrained and the free minimiser.
+
+    Parameters
+    ----------
+    fair : Fit
+        Minimiser among the functions for which every functional meets its target.
+    free : Fit
+        Minimiser without a constraint.
+    basis : Basis
+        Evaluates both from their coefficients.
+    gaps : (2, R, m) array
+        Gaps of the constrained and of the free minimiser, on the training rows and on the pool.
+    errors : (2, 2, m) array
+        Mean products of the errors of both minimisers.
+    variance : (m,) array
+        Variance of the targets.
+    info : SolverInfo
+        How it was computed.
+    directions : Directions or None
+        What other budgets need; None for losses other than the squared error, and without a
+        penalty where the constraint reaches beyond the training rows.
+    runs : (Run, Run) or None
+        How iterative solvers found both.
+    norms : (2, 2) array or None
+        Inner products of both functions, where they are computed.
+    rounding : float
+        How far the gaps of predictions can be from `gaps` because of rounding.
+    """
+
+    fair: Fit
+    free: Fit
+    basis: Basis
+    gaps: FloatArray
+    errors: FloatArray
+    variance: FloatArray
+    info: SolverInfo
+    directions: Directions | None = None
+    runs: tuple[Run, Run] | None = None
+    norms: FloatArray | None = None
+    rounding: float = 0.0
+
+
+class Solver(BaseEstimator, ABC):  # type: ignore[misc]
+    """A way of solving; its parameters follow scikit-learn's conventions.
+
+    Attributes
+    ----------
+    name : str
+        The shortcut under which estimators know it.
+    sums_only : bool
+        Whether it needs nothing but sums over rows, so that files, Dask collections and batches
+        can be fitted.
+    """
+
+    name: ClassVar[str]
+    sums_only: ClassVar[bool] = False
+
+    @abstractmethod
+    def solve(self, problem: ConstrainedProblem) -> Solution:
+        """The constrained and the free minimiser."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ends:
+    """Coefficients of the constrained and of the free minimiser, before they are evaluated.
+
+    Parameters
+    ----------
+    fair, free : (p, m) arrays
+        Coefficients.
+    fair_intercept, free_intercept : (m,) arrays
+        Constants.
+    directions : Directions or None
+        See `Solution`.
+    """
+
+    fair: FloatArray
+    free: FloatArray
+    fair_intercept: FloatArray
+    free_intercept: FloatArray
+    directions: Directions | None
+
+    @property
+    def both(self) -> tuple[FloatArray, FloatArray]:
+        """Coefficients, (p, 2m), and constants, (2m,), of both."""
+        coef = np.hstack([self.fair, self.free])
+        return coef, np.concatenate([self.fair_intercept, self.free_intercept])
+
+
+def solve_each_penalty(
+    problem: ConstrainedProblem, solve: Callable[[ConstrainedProblem, float], Ends]
+) -> Ends:
+    """Solve once for each distinct penalty, and put the outputs back in order.
+
+    Parameters
+    ----------
+    problem : ConstrainedProblem
+        What to solve.
+    solve : callable
+        ``solve(problem, penalty)`` for outputs that share a penalty.
+    """
+    penalties, which = np.unique(problem.alpha, return_inverse=True)
+    if len(penalties) == 1:
+        return solve(problem, float(penalties[0]))
+    parts = [
+        solve(problem.take_outputs(which == i), float(penalty))
+        for i, penalty in enumerate(penalties)
+    ]
+    order = np.argsort(np.concatenate([np.flatnonzero(which == i) for i in range(len(penalties))]))
+
+    def join(name: str) -> FloatArray:
+        return np.concatenate([getattr(part, name) for part in parts], axis=-1)[..., order]
+
+    ends = Ends(
+        join("fair"),
+        join("free"),
+        join("fair_intercept"),
+        join("free_intercept"),
+        None,
+    )
+    found = [part.directions for part in parts if part.directions is not None]
+    if len(found) < len(parts):
+        return ends
+    coef, intercept, gram, gaps = (
+        np.concatenate([getattr(part, name) for part in found])
+        for name in ("coef", "intercept", "gram", "gaps")
+    )
+    nu = np.concatenate([part.multipliers for part in found], axis=-1)[..., order]
+    directions = Directions(coef, intercept, gram, gaps, nu, which.astype(np.intp))
+    return replace(ends, directions=directions)
+
+
+def evaluated_solution(
+    problem: ConstrainedProblem,
+    ends: Ends,
+    basis: Basis,
+    fitted: FloatArray,
+    pool: FloatArray,
+    norms: FloatArray,
+    info: SolverInfo,
+    start: float,
+) -> Solution:
+    """A solution from values on the training rows, (n, 2m), and on the pool, (p, 2m).
+
+    `norms`, (2m,), are the squared norms of both functions; `start` is when the solver started.
+    """
+    m, cells = problem.Y.shape[1], problem.cells or one_cell(len(problem.Y))
+    means, pool_means = cells.means(fitted), np.zeros((0, 2 * m))
+    if problem.pool_X is not None:
+        there = problem.pool_cells or one_cell(len(pool))
+        pool_means = there.means(pool)
+    errors = (fitted.reshape(len(fitted), 2, m) - problem.Y[:, None, :]).transpose(1, 0, 2)
+    weighted = problem.shares[:, None] * errors
+    products = np.einsum("anm,bnm->abm", weighted, errors)
+    total = float(len(problem.Y)) if problem.weights is None else float(problem.weights.sum())
+    fits = []
+    for end, part in enumerate((slice(0, m), slice(m, 2 * m))):
+        fits.append(
+            Fit(
+                (ends.fair, ends.free)[end],
+                (ends.fair_intercept, ends.free_intercept)[end],
+                total * products[end, end] + problem.alpha * norms[part],
+                means[:, part],
+                pool_means[:, part],
+                fitted[:, part],
+                pool[:, part],
+            )
+        )
+    gaps = problem.gaps(fitted, pool).reshape(-1, 2, m).transpose(1, 0, 2)
+    info = replace(
+        info,
+        residual=float(np.abs(gaps[0]).max(initial=0.0)),
+        seconds=time.perf_counter() - start,
+    )
+    variance = problem.shares @ (problem.Y - problem.shares @ problem.Y) ** 2
+    return Solution(fits[0], fits[1], basis, gaps, products, variance, info, ends.directions)

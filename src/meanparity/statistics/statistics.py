@@ -1,0 +1,296 @@
+"""Sums over rows that merge: everything that a fit to linear combinations of features needs.
+
+See `meanparity.solvers.sums` for the sums themselves. Here they carry the columns that they are
+about and the values of their cells, so that sums from different machines can be added.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from meanparity._typing import FloatArray
+from meanparity.data.features import FeatureLayout
+from meanparity.data.fit_input import FitInput
+from meanparity.data.groups import Cells
+from meanparity.data.rows import Rows, Schema
+from meanparity.files import pack, unpack, write_atomically
+from meanparity.solvers.features import FeatureMap, LinearFeatures
+from meanparity.solvers.sums import CellSums, LossSums, sum_cells, sum_rows
+from meanparity.statistics.storage import (
+    FORMAT,
+    describe,
+    read_features,
+    read_layout,
+    read_schema,
+    store_features,
+)
+
+_LOSS = ("features", "whitened", "gram", "cross", "targets", "squares")
+_CELLS = ("counts", "mass", "features", "targets", "squares")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KeyedCells:
+    """Sums in cells, with the values that the cells have.
+
+    Parameters
+    ----------
+    values : tuple of k tuples
+        The sensitive and then the control values of each cell; None if missing.
+    sums : CellSums
+        The sums, each over at least one row.
+    """
+
+    values: tuple[tuple[Hashable, ...], ...]
+    sums: CellSums
+
+    @classmethod
+    def from_rows(
+        cls, features: FeatureMap, X: Any, rows: Rows, weights: FloatArray | None
+    ) -> KeyedCells:
+        """Sums over rows whose y is not known, such as those of a pool."""
+        cells = Cells(rows.codes, len(rows.cells), weights)
+        return cls(_cell_values(rows), sum_cells(features, X, cells))
+
+    def add(self, other: KeyedCells, sign: int = 1) -> KeyedCells:
+        """The sums over the rows of both; with sign −1, without the rows of the other."""
+        values = tuple(dict.fromkeys(self.values + other.values))
+        at = {value: position for position, value in enumerate(values)}
+        mine, theirs = ([at[value] for value in part.values] for part in (self, other))
+        totals = {}
+        for name in _CELLS:
+            first, second = getattr(self.sums, name), getattr(other.sums, name)
+            total = np.zeros((len(values), *first.shape[1:]), first.dtype)
+            total[mine] += first
+            total[theirs] += sign * second
+            totals[name] = total
+        if (totals["counts"] < 0).any():
+            cell = values[int(totals["counts"].argmin())]
+            raise ValueError(
+                f"More rows with the values {cell!r} would be removed than there are. Subtract "
+                "only statistics that were added."
+            )
+        keep = np.flatnonzero(totals["counts"])
+        sums = CellSums(*(totals[name][keep] for name in _CELLS))
+        return KeyedCells(tuple(values[i] for i in keep), sums)
+
+    def __add__(self, other: KeyedCells) -> KeyedCells:
+        return self.add(other)
+
+    def as_rows(self, schema: Schema, y_origin: FloatArray) -> Rows:
+        """One row for each cell, with its weight and its mean target."""
+        means = self.sums.mean(self.sums.targets) + y_origin
+        return Rows.from_cells(schema, self.values, self.sums.mass, self.sums.counts, means)
+
+
+def _cell_values(rows: Rows) -> tuple[tuple[Hashable, ...], ...]:
+    return tuple(rows.cell_values(cell) for cell in range(len(rows.cells)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Statistics:
+    """Everything that a fit needs to know about a set of rows.
+
+    Statistics of the same features can be added (``+``), and those of rows that were added can be
+    subtracted (``-``). What they reveal: for each combination of sensitive and control values the
+    number of rows, the sum of weights and the means of y, of y² and of every feature; for all rows
+    together the covariances of all features and of y. A cell with a single row reveals that row.
+
+    Parameters
+    ----------
+    layout : FeatureLayout
+        The columns of X.
+    features : FeatureMap
+        The features.
+    schema : Schema
+        How sensitive and control columns are read.
+    single_output : bool
+        Whether y has one dimension.
+    y_origin : (m,) array
+        Subtracted from y, to save digits.
+    loss : LossSums
+        Sums over all rows.
+    cells : KeyedCells
+        Sums in each cell.
+    weight_scope : str
+        What the weights counted in, empty if there were none.
+    """
+
+    layout: FeatureLayout
+    features: FeatureMap
+    schema: Schema
+    single_output: bool
+    y_origin: FloatArray
+    loss: LossSums
+    cells: KeyedCells
+    weight_scope: str = ""
+
+    @classmethod
+    def from_input(
+        cls,
+        data: FitInput,
+        features: FeatureMap,
+        y_origin: FloatArray,
+        weight_scope: str,
+    ) -> Statistics:
+        """Sum over the rows of a training set, one block at a time."""
+        w = data.sample_weight if weight_scope != "loss" else None
+        cells = Cells(data.rows.codes, len(data.rows.cells), w)
+        loss, sums = sum_rows(features, data.X, data.Y - y_origin, cells, data.weights)
+        return cls(
+            data.layout,
+            features,
+            data.rows.schema,
+            data.single_output,
+            y_origin,
+            loss,
+            KeyedCells(_cell_values(data.rows), sums),
+            "" if data.sample_weight is None else weight_scope,
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.loss.n_rows
+
+    def __add__(self, other: Statistics) -> Statistics:
+        other = self._like(other)
+        return replace(other, loss=self.loss.add(other.loss), cells=self.cells.add(other.cells))
+
+    def __radd__(self, other: Any) -> Statistics:
+        """Lets `sum` start with 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        other = self._like(other)
+        if other.n_rows >= self.n_rows:
+            raise ValueError(
+                f"{other.n_rows:,} of {self.n_rows:,} rows would be removed. Leave at least one."
+            )
+        loss, cells = self.loss.add(other.loss, -1), self.cells.add(other.cells, -1)
+        return replace(self, loss=loss, cells=cells)
+
+    def __repr__(self) -> str:
+        cells = len(self.cells.values)
+        return f"Statistics({self.n_rows:,} rows in {cells} cells; {self.features})"
+
+    def _like(self, other: Any) -> Statistics:
+        """Other statistics with the origins of these."""
+        if not isinstance(other, Statistics):
+            raise TypeError(
+                f"{type(other).__name__} is not a Statistics. Add what statistics() returned."
+            )
+        if self.layout != other.layout:
+            raise ValueError(
+                f"These statistics are of {self.layout}, the others of {other.layout}. Pass the "
+                "same columns."
+            )
+        outputs = [(len(part.y_origin), part.single_output) for part in (self, other)]
+        if outputs[0] != outputs[1]:
+            raise ValueError(
+                f"These statistics are of y with {outputs[0][0]} outputs, the others of one with "
+                f"{outputs[1][0]}, or of another dimension. Pass the same columns."
+            )
+        if self.schema != other.schema:
+            raise ValueError(
+                f"These statistics read columns as {self.schema}, the others as {other.schema}. "
+                "Pass the same columns, and name the numbers among them "
+                "MeanParity(continuous=[...])."
+            )
+        scopes = {part.weight_scope for part in (self, other) if part.weight_scope}
+        if len(scopes) > 1:
+            raise ValueError(
+                f"Weights count in {self.weight_scope!r} here and in {other.weight_scope!r} there. "
+                "Pass the same weight_scope."
+            )
+        change = self.features.change_from(other.features)
+        loss, cells = other.loss, other.cells
+        if change.order is not None:
+            order = change.order
+            loss = replace(loss, features=loss.features[order], cross=loss.cross[order])
+            sums = replace(cells.sums, features=cells.sums.features[:, order])
+            cells = replace(cells, sums=sums)
+        if change.turn is not None:
+            gram, whitened = change.turn @ loss.gram @ change.turn.T, change.turn @ loss.whitened
+            loss = replace(loss, gram=gram, whitened=whitened)
+        targets = self.y_origin - other.y_origin
+        if change.shift.any() or targets.any():
+            loss = loss.shift(change.shift, targets)
+            cells = replace(cells, sums=cells.sums.shift(change.shift, targets))
+        return replace(self, loss=loss, cells=cells, weight_scope="".join(scopes))
+
+    def uncentred(self) -> Statistics:
+        """The same sums about an origin of zero, for a fit without an intercept."""
+        if not isinstance(self.features, LinearFeatures) or not self.features.origin.any():
+            return self
+        none = np.zeros(len(self.y_origin))
+        back = -self.features.origin
+        return replace(
+            self,
+            features=LinearFeatures(np.zeros(self.features.width)),
+            loss=self.loss.shift(back, none),
+            cells=replace(self.cells, sums=self.cells.sums.shift(back, none)),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a file of arrays and JSON, which cannot run code.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write; an existing file is replaced atomically.
+        """
+        header, arrays = store_features(self.features)
+        header |= describe(self.layout, self.schema, self.cells.values)
+        header |= {"single_output": self.single_output, "n_rows": self.loss.n_rows}
+        header |= {"mass": self.loss.mass, "weight_scope": self.weight_scope}
+        arrays |= {"y_origin": self.y_origin}
+        arrays |= {f"loss_{name}": getattr(self.loss, name) for name in _LOSS}
+        arrays |= {f"cells_{name}": getattr(self.cells.sums, name) for name in _CELLS}
+        write_atomically(Path(path), pack(header, arrays))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Statistics:
+        """Read a file that `save` wrote; a file that was changed since is refused.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        """
+        header, arrays = unpack(Path(path).read_bytes(), str(path))
+        if header.get("format") != FORMAT:
+            raise ValueError(
+                f"{path} has format {header.get('format')!r}, but this version of meanparity reads "
+                f"format {FORMAT}. Save the statistics again with this version."
+            )
+        try:
+            return cls._unpacked(header, arrays)
+        except (KeyError, TypeError, IndexError) as error:
+            raise ValueError(
+                f"{path} is not a file of statistics: {error!r} is missing."
+            ) from error
+
+    @classmethod
+    def _unpacked(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Statistics:
+        loss = LossSums(
+            header["n_rows"], header["mass"], *(arrays[f"loss_{name}"] for name in _LOSS)
+        )
+        values = tuple(tuple(cell) for cell in header["values"])
+        sums = CellSums(*(arrays[f"cells_{name}"] for name in _CELLS))
+        return cls(
+            read_layout(header),
+            read_features(header, arrays),
+            read_schema(header),
+            header["single_output"],
+            arrays["y_origin"],
+            loss,
+            KeyedCells(values, sums),
+            header["weight_scope"],
+        )

@@ -1,0 +1,173 @@
+"""Comparing the estimators of this package with other methods on a table."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from meanparity._typing import FloatArray
+from meanparity.baselines import METHODS
+from meanparity.displays import COLOURS
+from meanparity.exceptions import warn
+from meanparity.metrics import mean_parity_gap, wasserstein_gap
+from meanparity.tables.encoding import EncodedTable
+from meanparity.tradeoff import TradeoffCurve
+
+_MARKERS = "s^vDPX*<>hpd8"
+_OURS = "meanparity"
+
+
+def compare_methods(
+    table: EncodedTable,
+    estimator: Any,
+    *,
+    setting: str,
+    progress: Callable[[str], None] = lambda message: None,
+) -> tuple[Any, TradeoffCurve]:
+    """Fit an estimator and all methods of `meanparity.baselines.METHODS` to the training rows.
+
+    Warnings of a method are raised again with its name.
+
+    Parameters
+    ----------
+    table : EncodedTable
+        Training and held-out rows.
+    estimator : estimator with `tradeoff_`, such as ParityRidge
+        The estimator of this package, not fitted.
+    setting : {"linear", "kernel"}
+        Which variants of the other methods to use. Their penalties are those of the paper.
+    progress : callable, optional
+        Receives the name of the method that is being fitted.
+
+    Returns
+    -------
+    results : pandas data frame
+        One row for each method: errors, gaps and seconds.
+    curve : TradeoffCurve
+        The tradeoff of the estimator on the held-out rows.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.tables import EncodedTable, Roles, compare_methods
+    >>> rng = np.random.default_rng(0)
+    >>> frame = pd.DataFrame({"sex": rng.choice(["F", "M"], 80), "x": rng.normal(size=80)})
+    >>> frame["y"] = frame["x"] + (frame["sex"] == "M")
+    >>> table = EncodedTable.from_frame(frame, Roles("y", ("sex",)), test_size=0.25, seed=0)
+    >>> results, curve = compare_methods(table, ParityRidge(), setting="linear")
+    >>> results["method"].tolist()[:4]
+    ['meanparity, unfairness 0', 'meanparity, unfairness 1', 'Constant', 'OLS']
+    """
+    import pandas as pd
+
+    X, y, groups = table.train.X, table.train.y, table.train.groups
+    X_test, y_test, test_groups = table.test.X, table.test.y, table.test.groups
+    lines = []
+
+    def add_line(
+        name: str, description: str, seconds: float, train: FloatArray, test: FloatArray
+    ) -> None:
+        mse = float(((y_test - test) ** 2).mean())
+        gaps = (
+            float(mean_parity_gap(None, values, sensitive_features=s))
+            for values, s in ((train, groups), (test, test_groups))
+        )
+        distance = float(wasserstein_gap(None, test, sensitive_features=test_groups))
+        r2 = float(1 - mse / y_test.var())
+        values = (name, description, mse, r2, *gaps, distance, seconds)
+        lines.append(dict(zip(_COLUMNS, values, strict=True)))
+
+    progress(_OURS)
+    start = time.perf_counter()
+    estimator.fit(X, y, **table.train.metadata)
+    seconds = time.perf_counter() - start
+    for u, description in ((0.0, "equal means, exactly"), (1.0, "the same without the constraint")):
+        predict = estimator.tradeoff_.at(u).predict
+        add_line(f"{_OURS}, unfairness {u:g}", description, seconds, predict(X), predict(X_test))
+    for name, method in METHODS.items():
+        if setting not in method.settings or name == "Ours":
+            continue
+        progress(name)
+        centre = float(y.mean()) if method.centred else 0.0
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            start = time.perf_counter()
+            model = method.fit(X, y - centre, sensitive_features=groups, setting=setting)
+            seconds = time.perf_counter() - start
+            train = method.predict(model, X, sensitive_features=groups) + centre
+            test = method.predict(model, X_test, sensitive_features=test_groups) + centre
+        for message in dict.fromkeys(str(warning.message) for warning in caught):
+            warn(f"{name}: {message}")
+        add_line(name, method.title, seconds, train, test)
+    sensitive_features = table.test.metadata["sensitive_features"]
+    curve = estimator.tradeoff_.curve(X_test, y_test, sensitive_features)
+    return pd.DataFrame(lines), curve
+
+
+_COLUMNS = (
+    "method",
+    "description",
+    "test MSE",
+    "test R²",
+    "sum of gaps, training",
+    "sum of gaps, test",
+    "Wasserstein gap, test",
+    "seconds",
+)
+
+
+def plot_comparison(results: Any, curve: TradeoffCurve, path: Any, target: str) -> None:
+    """Save a PNG image of the error against the gap of each method on the held-out rows.
+
+    Parameters
+    ----------
+    results, curve
+        As returned by `compare_methods`.
+    path : str, path or binary file
+        Where to write the image.
+    target : str
+        Name of the outcome.
+
+    Examples
+    --------
+    >>> import io, numpy as np, pandas as pd
+    >>> from meanparity.tradeoff import TradeoffCurve
+    >>> u = np.array([0.0, 1.0])
+    >>> curve = TradeoffCurve(u, mse=1 - 0.5 * u, r2=0.5 * u, smd=u, max_gap=u)
+    >>> results = pd.DataFrame({"method": ["OLS"], "sum of gaps, test": [0.9], "test MSE": [0.6]})
+    >>> image = io.BytesIO()
+    >>> plot_comparison(results, curve, image, "pay")
+    >>> image.getvalue()[1:4]
+    b'PNG'
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 5), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(curve.smd, curve.mse, "k-", linewidth=2, label=f"{_OURS}, unfairness 0 to 1")
+    axes.plot(curve.smd[:1], curve.mse[:1], "ko", markersize=9, label=f"{_OURS}, unfairness 0")
+    others = results[~results["method"].str.startswith(_OURS)].to_dict("records")
+    for i, line in enumerate(others):
+        axes.plot(
+            [line["sum of gaps, test"]],
+            [line["test MSE"]],
+            label=line["method"],
+            linestyle="none",
+            marker=_MARKERS[i % len(_MARKERS)],
+            color=COLOURS[i % (len(COLOURS) - 1)],
+            markersize=8,
+            fillstyle="none",
+            markeredgewidth=2,
+        )
+    axes.set(
+        xlabel="Sum of absolute mean gaps on the held-out rows",
+        ylabel="Mean squared error on the held-out rows",
+    )
+    axes.set_title(f"Predictions of {target}".replace("$", r"\$"), loc="left", size="medium")
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right upper", frameon=False)
+    figure.savefig(path, dpi=120, format="png")

@@ -1,0 +1,109 @@
+"""What kind of values columns contain, and converting columns of other tables to these kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+_MOST_CATEGORIES = 40  # a text column with more values is not treated as categories
+_UNSUPPORTED = (list, dict, set, tuple, bytes, np.ndarray)
+
+
+def column_kinds(frame: Any, columns: Sequence[str]) -> dict[str, str]:
+    """Return "number", "date" or "text" for each column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> column_kinds(pd.DataFrame({"pay": [1.5, None], "job": ["a", "b"]}), ["pay", "job"])
+    {'pay': 'number', 'job': 'text'}
+    """
+    kinds = {}
+    for name in columns:
+        column = frame[name]
+        kind = column.dtype.kind
+        if kind == "O":
+            bad = next((value for value in column if isinstance(value, _UNSUPPORTED)), None)
+            if bad is not None:
+                raise ValueError(
+                    f"The column {name!r} contains cells of type {type(bad).__name__}. Leave the "
+                    "column out, or convert it to text or numbers."
+                )
+        kinds[name] = "number" if kind in "biuf" else "date" if kind in "mM" else "text"
+    return kinds
+
+
+def convert_columns(frame: Any, kinds: Mapping[str, str], name: str) -> Any:
+    """Return the columns that a model needs, converted to the kinds that it was fitted with.
+
+    Parameters
+    ----------
+    frame : data frame
+        A table that contains these columns. Its index counts the rows of the table from 0, so that
+        error messages can name a row.
+    kinds : mapping of str to str
+        Kind of each column, as returned by `column_kinds`.
+    name : str
+        Name of the table in error messages.
+    """
+    import pandas as pd
+
+    converted = {}
+    for column, kind in kinds.items():
+        values = frame[column]
+        if kind == "text" and values.dtype.kind in "biuf":
+            values = values.map(_number_as_text).astype("str")
+        elif kind != "text" and values.dtype.kind not in "biufmM":
+            convert = pd.to_numeric if kind == "number" else pd.to_datetime
+            numbers = convert(values, errors="coerce")
+            bad = values[numbers.isna() & values.notna()]
+            if len(bad):
+                raise ValueError(
+                    f"{name} has {bad.iloc[0]!r} in the column {column!r}, row {bad.index[0] + 1}, "
+                    f"but the model was fitted to {kind}s here. Correct or empty the cell."
+                )
+            values = numbers
+        if kind == "number":
+            _refuse_infinite(values, column, name)
+        converted[column] = values
+    return pd.DataFrame(converted, index=frame.index)
+
+
+def _refuse_infinite(values: Any, column: str, name: str) -> None:
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    with np.errstate(over="ignore"):
+        infinite = np.isinf(numbers.astype(np.float32))  # the encoder works in single precision
+    if infinite.any():
+        at = int(np.flatnonzero(infinite)[0])
+        raise ValueError(
+            f"{name} has {float(numbers[at])!r} in the column {column!r}, row "
+            f"{values.index[at] + 1}, which is infinite or too large. Correct or empty the cell."
+        )
+
+
+def text_categories(frame: Any, kinds: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the values of the text columns that have few of them."""
+    return {
+        column: sorted(str(value) for value in frame[column].dropna().unique())
+        for column, kind in kinds.items()
+        if kind == "text" and frame[column].nunique() <= _MOST_CATEGORIES
+    }
+
+
+def unknown_categories(frame: Any, categories: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the values of these text columns that are not among the known categories."""
+    found = {}
+    for column, known in categories.items():
+        unknown = {str(value) for value in frame[column].dropna().unique()} - set(known)
+        if unknown:
+            found[column] = sorted(unknown)
+    return found
+
+
+def _number_as_text(value: Any) -> Any:
+    """A number as the text of a category: 1.0, as read from a column with empty cells, is "1"."""
+    if value is None or value != value:
+        return None
+    return str(int(value)) if float(value).is_integer() else str(value)

@@ -1,0 +1,124 @@
+"""The roles of the columns of a table: target, sensitive, control, weight, ignored, features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from meanparity._typing import FloatArray
+from meanparity.exceptions import did_you_mean
+
+_MOST_LISTED = 20  # columns named in an error message
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The role of each column of a table. All other columns are features.
+
+    Parameters
+    ----------
+    target : str or None
+        The column to predict.
+    sensitive, control : tuple of str
+        Sensitive columns, and control columns within whose strata groups are compared.
+    weight : str or None
+        The column of row weights.
+    ignored : tuple of str
+        Columns to leave out, such as identifiers.
+    exclude_sensitive : bool
+        Do not use the sensitive columns as features.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"id": [1], "sex": ["F"], "hours": [38], "pay": [20.0]})
+    >>> Roles("pay", ("sex",), ignored=("id",)).features(frame)
+    ['sex', 'hours']
+    """
+
+    target: str | None
+    sensitive: tuple[str, ...]
+    control: tuple[str, ...] = ()
+    weight: str | None = None
+    ignored: tuple[str, ...] = ()
+    exclude_sensitive: bool = False
+
+    def check(self, frame: Any, name: str, *, target: bool = True) -> None:
+        """Raise an error if a column is missing from the table, or has two roles."""
+        columns = [*self.sensitive, *self.control, *self.ignored]
+        columns += [self.weight] if self.weight else []
+        columns += [self.target] if target and self.target else []
+        for column in columns:
+            if column not in frame.columns:
+                hint = did_you_mean(column, frame.columns)
+                listed = ", ".join(map(str, list(frame.columns)[:_MOST_LISTED]))
+                more = ", ..." if len(frame.columns) > _MOST_LISTED else ""
+                raise ValueError(
+                    f"{name} has no column {column!r}.{hint} Its columns are: {listed}{more}."
+                )
+            if columns.count(column) > 1:
+                raise ValueError(
+                    f"The column {column!r} has two roles among target, sensitive, control, weight "
+                    "and ignored columns. Give it one role."
+                )
+
+    def features(self, frame: Any) -> list[str]:
+        """Return the names of the feature columns."""
+        others = {self.target, self.weight, *self.ignored}
+        others |= set(self.sensitive) if self.exclude_sensitive else set()
+        features = [name for name in frame.columns if name not in others]
+        if not features:
+            raise ValueError(
+                f"None of the {len(frame.columns)} columns is left as a feature. Ignore fewer "
+                "columns, or keep the sensitive ones as features."
+            )
+        return features
+
+    def numbers(self, frame: Any, column: str) -> FloatArray:
+        """Return a numeric column, with NaN where a cell is empty."""
+        values = frame[column]
+        if values.dtype.kind not in "biuf":
+            import pandas as pd
+
+            numbers = pd.to_numeric(values, errors="coerce")
+            bad = values[numbers.isna() & values.notna()]
+            if values.dtype.kind in "mM":
+                bad = values
+            if len(bad):
+                raise ValueError(
+                    f"The column {column!r} must contain numbers, but has {bad.iloc[0]!r} in row "
+                    f"{bad.index[0] + 1}. Choose another column, or convert this one to numbers."
+                )
+            values = numbers
+        found: FloatArray = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        return found
+
+    def metadata(self, frame: Any) -> dict[str, Any]:
+        """Return sensitive columns, control columns and weights as parameters of `fit`."""
+        weights = None
+        if self.weight is not None:
+            weights = self.numbers(frame, self.weight)
+            bad = ~(np.isfinite(weights) & (weights >= 0))
+            if bad.any():
+                raise ValueError(
+                    f"The weight column {self.weight!r} contains {float(weights[bad][0])!r}. "
+                    "Weights must be finite and not negative."
+                )
+        return {
+            "sensitive_features": frame[list(self.sensitive)],
+            "control_features": frame[list(self.control)] if self.control else None,
+            "sample_weight": weights,
+        }
+
+    def refuse_empty_cells(self, frame: Any, keep: Any = True) -> None:
+        """Raise an error if a sensitive or control cell is empty in one of the rows to keep."""
+        for column in (*self.sensitive, *self.control):
+            empty = frame[column].isna() & keep
+            if empty.any():
+                raise ValueError(
+                    f"The column {column!r} has {int(empty.sum()):,} empty cells (missing values), "
+                    f"the first one in row {int(empty.idxmax()) + 1}. Fill them, or pass --missing "
+                    "ignore or --missing group (missing='ignore' or 'group' in Python)."
+                )

@@ -1,0 +1,86 @@
+"""Scoring the rows of a file with a saved model, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from meanparity.exceptions import warn
+from meanparity.persistence import Saved
+from meanparity.tables.encoding import encode, require_columns
+from meanparity.tables.kinds import convert_columns, unknown_categories
+from meanparity.tables.reading import read_batches
+from meanparity.tables.writing import write_batches
+
+_NEEDED = {"columns", "kinds", "categories", "target", "unfairness"}
+
+
+def score_file(
+    saved: Saved, source: str | Path, out: str | Path, *, unfairness: float | None = None
+) -> int:
+    """Copy the rows of a file with one more column, the predictions.
+
+    Parameters
+    ----------
+    saved : Saved
+        A model written by ``meanparity fit``, or saved with ``about=TableModel.about()``.
+    source, out : str or path
+        Input and output files. Their extensions determine the formats.
+    unfairness : float, optional
+        Position between the constrained (0) and the unconstrained model (1); by default that of
+        the saved model.
+
+    Returns
+    -------
+    int
+        Number of rows.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np, pandas as pd
+    >>> from meanparity.persistence import read, save
+    >>> from meanparity.tables import Roles, fit_table, read_frame, write_frame
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> frame = pd.DataFrame({"sex": ["F", "M"] * 30, "x": np.arange(60.0)})
+    >>> fitted = fit_table(frame.assign(y=frame["x"]), Roles("y", ("sex",)), model="linear")
+    >>> save(fitted.pipeline, folder / "model.skops", about=fitted.about())
+    >>> write_frame(frame, folder / "new.csv")
+    >>> score_file(read(folder / "model.skops"), folder / "new.csv", folder / "scored.csv")
+    60
+    >>> list(read_frame(folder / "scored.csv").columns)
+    ['sex', 'x', 'predicted y']
+    """
+    about, pipeline = saved.about, saved.model
+    if not (isinstance(about, dict) and set(about) >= _NEEDED and isinstance(pipeline, Pipeline)):
+        raise ValueError(
+            "This file does not contain a model of a table. Load it with meanparity.persistence "
+            "and call predict."
+        )
+    kinds, target, name = about["kinds"], f"predicted {about['target']}", Path(source).name
+    text_columns = {column: "text" for column, kind in kinds.items() if kind == "text"}
+    encoder, estimator = pipeline[:-1], pipeline[-1]
+    function = estimator if unfairness is None else estimator.tradeoff_.at(unfairness)
+    unknown: dict[str, set[str]] = {}
+
+    def scored_batches() -> Iterator[Any]:
+        for batch in read_batches(source, text_columns):
+            require_columns(batch, about["columns"], name)
+            if target in batch.columns:
+                raise ValueError(f"{name} already has a column {target!r}. Rename it.")
+            rows = convert_columns(batch, kinds, name)
+            for column, values in unknown_categories(rows, about["categories"]).items():
+                unknown.setdefault(column, set()).update(values)
+            yield batch.assign(**{target: function.predict(encode(encoder, rows))})
+
+    n_rows = write_batches(scored_batches(), out)
+    for column, values in unknown.items():
+        count = "1 value" if len(values) == 1 else f"{len(values)} values"
+        warn(
+            f"{name} has {count} of {column!r} that did not occur in the training rows, such as "
+            f"{min(values)!r}. They are treated as none of the known values."
+        )
+    return n_rows

@@ -1,0 +1,167 @@
+"""Error and gaps along the dial, on any rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from meanparity._typing import FloatArray
+from meanparity.constraints.base import Constraint
+from meanparity.constraints.mean import MeanParity
+from meanparity.data.fit_input import check_unfairness
+from meanparity.data.rows import Rows, Schema
+
+PAPER_POSITIONS = np.arange(51) / 50  # the paper's α = 0, 1/50, ..., 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TradeoffCurve:
+    """Error and gaps along the tradeoff, on stated rows.
+
+    Parameters
+    ----------
+    unfairness : (p,) array
+        Positions on the dial.
+    mse, r2 : (p,) arrays
+        Mean squared error and R² of the predictions, averaged over outputs.
+    smd, max_gap : (p,) arrays
+        Sum (the paper's SMD) and maximum of the absolute gaps, the largest over outputs. For one
+        set of groups these are `mean_parity_gap` and `max_mean_gap`. With control features there
+        is a gap for each group in each stratum, with separately compared columns one for each
+        group of each column. The gap of a sensitive number is the covariance with it in units of
+        its standard deviation. For residual parity, gaps are those of the errors.
+    loss : (p,) array or None
+        Mean loss, of a model with another loss than the squared one.
+    """
+
+    unfairness: FloatArray
+    mse: FloatArray
+    r2: FloatArray
+    smd: FloatArray
+    max_gap: FloatArray
+    loss: FloatArray | None = None
+
+    def __repr__(self) -> str:
+        shown = {name: v for name, v in vars(self).items() if v is not None}
+        ends = (f"{name} {v[0]:.4g} to {v[-1]:.4g}" for name, v in shown.items())
+        return f"TradeoffCurve({len(self.unfairness)} points; {'; '.join(ends)})"
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame with one row for each position."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("pandas is missing: pip install pandas") from error
+        return pd.DataFrame({name: v for name, v in vars(self).items() if v is not None})
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """How groups are compared on any rows.
+
+    Parameters
+    ----------
+    schema : Schema
+        How sensitive and control columns are read.
+    constraint : Constraint
+        What has to be equal.
+    """
+
+    schema: Schema
+    constraint: Constraint
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CurveSums:
+    """The sums from which error and gaps follow at every position of the dial.
+
+    The squared error is quadratic in u and every gap is linear, so that any number of positions
+    costs no more passes over the rows than the two ends.
+
+    Parameters
+    ----------
+    products : (2, 2, m) array
+        Mean products of the errors of both ends.
+    variance : (m,) array
+        Variance of the targets.
+    gaps : (2, r, m) array
+        The gaps of both ends.
+    """
+
+    products: FloatArray
+    variance: FloatArray
+    gaps: FloatArray
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: FloatArray,
+        fair: FloatArray,
+        free: FloatArray,
+        comparison: Comparison,
+        rows: Rows,
+        shares: FloatArray | None = None,
+    ) -> CurveSums:
+        """The sums over n rows of targets and of the predictions of both ends, all (n, m).
+
+        `shares`, (n,), sum to one: how much each row counts in the loss.
+        """
+        shares = np.full(len(y), 1 / len(y)) if shares is None else shares
+        errors = np.stack([fair - y, free - y])
+        contrasts = comparison.constraint.contrasts(rows)
+        compared = (comparison.constraint.compared(values, y) for values in (fair, free))
+        return cls(
+            np.einsum("n,anm,bnm->abm", shares, errors, errors),
+            shares @ (y - shares @ y) ** 2,
+            np.stack([contrasts.gaps(values) for values in compared]),
+        )
+
+    def curve(self, unfairness: Any = None) -> TradeoffCurve:
+        """Error and gaps at positions (p,), by default the paper's 0, 1/50, ..., 1."""
+        u = PAPER_POSITIONS if unfairness is None else check_positions(unfairness)
+        weights = np.stack([1 - u, u])
+        mse = np.einsum("ap,bp,abm->pm", weights, weights, self.products)
+        varies = self.variance > 0
+        r2 = np.where(varies, 1 - mse / np.where(varies, self.variance, 1.0), np.nan)
+        gaps = np.abs(np.einsum("ap,akm->pkm", weights, self.gaps))
+        return TradeoffCurve(
+            unfairness=u,
+            mse=mse.mean(axis=1),
+            r2=r2.mean(axis=1),
+            smd=gaps.sum(axis=1).max(axis=1),
+            max_gap=gaps.max(axis=(1, 2), initial=0.0),
+        )
+
+
+def curve_sums(y: Any, fair: Any, free: Any, sensitive_features: Any) -> CurveSums:
+    """The sums of a tradeoff curve from targets and two predictions of shape (n,) or (n, m)."""
+    y, fair, free = check_ends(y, fair, free)
+    rows = Rows.from_columns(sensitive_features, n_rows=len(y), continuous=[])
+    return CurveSums.from_predictions(y, fair, free, Comparison(rows.schema, MeanParity()), rows)
+
+
+def check_ends(y: Any, fair: Any, free: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Targets and predictions of both ends, all (n, m)."""
+    y, fair, free = (
+        check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
+        for name, values in (("y", y), ("fair predictions", fair), ("free predictions", free))
+    )
+    shapes = y.shape, fair.shape, free.shape
+    y, fair, free = (values.reshape(len(values), -1) for values in (y, fair, free))
+    if not y.shape == fair.shape == free.shape:
+        raise ValueError(
+            f"y has shape {shapes[0]}, but the predictions have {shapes[1]} and {shapes[2]}. "
+            "Pass one target for each prediction."
+        )
+    return y, fair, free
+
+
+def check_positions(unfairness: Any) -> FloatArray:
+    """Positions on the dial: (p,)."""
+    positions = np.array([check_unfairness(value) for value in np.ravel(unfairness)])
+    if not len(positions):
+        raise ValueError("unfairness is empty. Pass at least one number between 0 and 1.")
+    return positions

@@ -1,0 +1,158 @@
+"""Everything between the constrained and the free minimiser of any loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from meanparity._typing import FloatArray
+from meanparity.data.fit_input import check_unfairness
+from meanparity.data.rows import Rows
+from meanparity.losses.base import Loss
+from meanparity.tradeoff.curve import PAPER_POSITIONS, TradeoffCurve, check_positions
+from meanparity.tradeoff.tradeoff import FittedFunction, Tradeoff, _check_size
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LossTradeoff(Tradeoff):
+    r"""The dial between parity and accuracy for any loss, on the scale of the score.
+
+    ``g_u = (1 − u)·g_fair + u·g_free``: every gap of scores on the training rows is ``u`` times the
+    free gap, and the objective ``J(u)`` is convex and falls with u. Functions predict scores.
+
+    Parameters
+    ----------
+    solution, basis, training, gaps, comparison, single_output
+        See `Tradeoff`.
+    loss : Loss
+        ℓ.
+    scores : (n, 2) array
+        Scores of both ends on the training rows.
+    rows : Rows
+        The training rows.
+    y, weights : (n,) arrays
+        Their targets and weights in the loss.
+    penalties : (2, 2) array
+        α times the inner products of both ends.
+    on_response : bool
+        Whether gaps are those of mean responses.
+    has_pool : bool
+        Whether the constraint holds on a pool, whose rows are not kept.
+    classes : (2,) array or None
+        The classes of a classifier, which y codes as 0 and 1.
+    """
+
+    loss: Loss
+    scores: FloatArray
+    rows: Rows
+    y: FloatArray
+    weights: FloatArray
+    penalties: FloatArray
+    on_response: bool
+    has_pool: bool
+    classes: Any = None
+
+    def objective(self, unfairness: float) -> float:
+        """``J(u) = Σ u ℓ(y, g_u) + α‖g_u‖²``."""
+        u = check_unfairness(unfairness)
+        share = np.array([1 - u, u])
+        scores = self.scores @ share
+        losses = float(self.weights @ self.loss.value(self.y, scores))
+        return losses + float(share @ self.penalties @ share)
+
+    def for_gap(self, max_gap: float) -> FittedFunction:
+        """The position nearest the free fit where no gap is larger; see `Tradeoff.for_gap`."""
+        if self._is_linear:
+            return super().for_gap(max_gap)
+        if self.has_pool:
+            raise ValueError(
+                "Gaps of mean responses on a pool do not grow evenly along the dial, and the pool "
+                "is not kept. Use for_smd, or tradeoff_.curve on its rows."
+            )
+        return self._largest("max_gap", _check_size(max_gap, "max_gap"))
+
+    def for_smd(self, smd: float) -> FittedFunction:
+        """The position closest to the free fit whose sum of gaps is at most `smd`."""
+        if self._is_linear:
+            return super().for_smd(smd)
+        return self._largest("smd", _check_size(smd, "smd"))
+
+    @property
+    def _is_linear(self) -> bool:
+        """Whether gaps are linear along the dial."""
+        return self.loss.is_identity or not self.on_response
+
+    def _largest(self, name: str, limit: float) -> FittedFunction:
+        """The largest u up to which what a curve says stays within a limit, by bisection."""
+        u = np.linspace(0, 1, 101)
+        beyond = np.flatnonzero(getattr(self.training_curve(u), name) > limit)
+        if not len(beyond):
+            return self.at(1.0)
+        if beyond[0] == 0:
+            if limit < 1e-8:
+                return self.at(0.0)
+            raise ValueError(f"Gaps of {limit:g} cannot be had at any position. Allow more.")
+        low, high = u[beyond[0] - 1], u[beyond[0]]
+        for _ in range(50):
+            middle = (low + high) / 2
+            fits = getattr(self.training_curve([middle]), name)[0] <= limit
+            low, high = (middle, high) if fits else (low, middle)
+        return self.at(float(low))
+
+    def for_loss_increase(self, share: float) -> FittedFunction:
+        """The position nearest parity whose objective is at most this share above the free one."""
+        limit = (1 + _check_size(share, "share")) * self.objective(1.0)
+        if self.objective(0.0) <= limit:
+            return self.at(0.0)
+        if self.objective(1.0) >= limit:
+            return self.at(1.0)
+        return self.at(float(brentq(lambda u: self.objective(u) - limit, 0.0, 1.0)))
+
+    def curve(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> TradeoffCurve:
+        """Loss, squared error of the responses and gaps on any rows; see `Tradeoff.curve`."""
+        if self.classes is not None:
+            y = np.asarray(y)
+            unknown = ~np.isin(y, self.classes)
+            if unknown.any():
+                raise ValueError(
+                    f"y has the class {y[unknown][0]!r}, but fit saw {self.classes.tolist()}."
+                )
+            y = (y == self.classes[1]).astype(float)
+        return super().curve(X, y, *args, **kwargs)
+
+    def training_curve(self, unfairness: Any = None) -> TradeoffCurve:
+        """Loss, squared error of the responses and gaps along the dial on the training rows."""
+        fair, free = self.scores[:, :1], self.scores[:, 1:]
+        shares = self.weights / self.weights.sum()
+        return self._curve(self.y[:, None], fair, free, self.rows, shares, unfairness)
+
+    def _curve(
+        self,
+        y: FloatArray,
+        fair: FloatArray,
+        free: FloatArray,
+        rows: Rows,
+        shares: FloatArray | None,
+        unfairness: Any,
+    ) -> TradeoffCurve:
+        u = PAPER_POSITIONS if unfairness is None else check_positions(unfairness)
+        shares = np.full(len(y), 1 / len(y)) if shares is None else shares
+        self.loss.check(y[:, 0])
+        constraint = self.comparison.constraint
+        contrasts = constraint.contrasts(rows)
+        variance = float(shares @ (y[:, 0] - shares @ y[:, 0]) ** 2)
+        columns = []
+        for position in u:
+            scores = (1 - position) * fair + position * free
+            response = self.loss.response(scores)
+            values = response if self.on_response else scores
+            gaps = np.abs(contrasts.gaps(constraint.compared(values, y)))
+            mse = float(shares @ (y - response)[:, 0] ** 2)
+            loss = float(shares @ self.loss.value(y[:, 0], scores[:, 0]))
+            columns.append((mse, gaps.sum(), gaps.max(initial=0.0), loss))
+        mse, smd, largest, loss = np.array(columns).T
+        r2 = 1 - mse / variance if variance > 0 else np.full_like(mse, np.nan)
+        return replace(TradeoffCurve(u, mse, r2, smd, largest), loss=loss)

@@ -1,0 +1,34 @@
+"""Methods beside each other on a table."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression
+
+from meanparity import ParityRidge, ParityWarning
+from meanparity.baselines import Method
+from meanparity.metrics import mean_parity_gap
+from meanparity.tables import EncodedTable, Roles, compare_methods, comparing
+from tests.tables.test_kinds import coded
+
+
+class Loud(LinearRegression):
+    def fit(self, X, y):
+        warnings.warn("did not converge", ConvergenceWarning, stacklevel=1)
+        return super().fit(X, y)
+
+
+def test_warnings_of_a_method_have_its_name(monkeypatch):
+    monkeypatch.setattr(comparing, "METHODS", {"Loud": Method("Loud", "OLS", Loud, None)})
+    table = EncodedTable.from_frame(coded(), Roles("y", ("sex",)), test_size=0.2, seed=0)
+    with pytest.warns(ParityWarning, match="Loud: did not converge"):
+        results, curve = compare_methods(table, ParityRidge(), setting="linear")
+    assert results["method"].tolist() == [f"meanparity, unfairness {u}" for u in (0, 1)] + ["Loud"]
+    train = table.train
+    predicted = LinearRegression().fit(train.X, train.y).predict(train.X)
+    gap = mean_parity_gap(None, predicted, sensitive_features=train.groups)
+    assert results["sum of gaps, training"][2] == pytest.approx(gap)
+    assert curve.smd[0] == pytest.approx(results["sum of gaps, test"][0])

@@ -1,0 +1,80 @@
+"""Large files: some rows at a time, with the same promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from meanparity.metrics import mean_parity_gap
+from meanparity.tables import Roles, fit_table, large_files, read_frame, reading
+from tests.cli.test_commands import table
+
+ROLES = Roles("salary", ("sex", "race"), ignored=("id",))
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    monkeypatch.setattr(reading, "_BATCH_ROWS", 150)
+    monkeypatch.setattr(reading, "LARGE", 0)
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def path(request, tmp_path):
+    frame = table(1000)
+    frame.loc[::50, "salary"] = np.nan
+    path = tmp_path / f"people.{request.param}"
+    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("model", ["linear", "kernel"])
+def test_parity_is_exact_on_all_rows_that_were_fitted(small_batches, path, model, monkeypatch):
+    monkeypatch.setattr(large_files, "SAMPLE_ROWS", 400)
+    pool = table(80, seed=3)
+    fitted = fit_table(path, ROLES, model=model, pool=pool)
+    train, test, scored = fitted.row_sets
+    assert (len(train.fair), len(test.fair), fitted.n_dropped) == (980 - len(test.fair), 79, 20)
+    spread = np.std(train.y)
+    for part in (train, scored):
+        gap = mean_parity_gap(None, part.fair, sensitive_features=part.sensitive_features)
+        assert gap < 1e-9 * spread
+        assert part.constrained
+    frame = read_frame(path)
+    predicted = fitted.pipeline.predict(frame[list(fitted.columns)])
+    rows = np.flatnonzero(frame["salary"].notna())
+    assert np.isin(train.fair.round(6), predicted[rows].round(6)).all()
+    assert "landmarks" in fitted.selection or model == "linear"
+    assert fitted.report().summaries[0].n_groups == 4
+
+
+def test_a_sample_of_everything_gives_the_fit_in_memory(small_batches, path):
+    streamed = fit_table(path, ROLES, model="linear")
+    whole = fit_table(read_frame(path), ROLES, model="linear")
+    names = list(whole.columns)
+    frame = table(50, seed=5)[names]
+    assert streamed.pipeline.predict(frame) == pytest.approx(whole.pipeline.predict(frame))
+    for mine, theirs in zip(streamed.row_sets, whole.row_sets, strict=True):
+        assert mine.fair == pytest.approx(theirs.fair)
+        assert mine.name == theirs.name
+
+
+def test_the_sample_is_uniform_and_knows_its_places(small_batches, path, monkeypatch):
+    monkeypatch.setattr(large_files, "SAMPLE_ROWS", 200)
+    whole = read_frame(path)
+    counts = np.zeros(1000)
+    for seed in range(60):
+        sample, places, total = large_files._sample(path, seed)
+        assert total == 1000
+        assert len(sample) == len(set(places)) == 200
+        pd.testing.assert_series_equal(
+            sample["id"], whole["id"].iloc[places].reset_index(drop=True), check_dtype=False
+        )
+        counts[places] += 1
+    assert abs(counts[:500].mean() - counts[500:].mean()) < 1.0  # 12 each, ± 0.2
+
+
+def test_of_large_files_only_named_columns_are_kept(small_batches, path):
+    frame = read_frame(path, ["salary", "sex", "nowhere"])
+    assert list(frame.columns) == ["salary", "sex"]
+    assert len(frame) == 1000

@@ -1,0 +1,151 @@
+"""The rooms of the package: their sources, their tests, and mutants known to be equivalent."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tools.mutants.mutations import Mutant, mutants
+
+ROOT = Path(__file__).parent.parent.parent
+PACKAGE = Path("src/meanparity")
+EQUIVALENT = Path(__file__).with_name("equivalent.toml")
+
+
+@dataclass(frozen=True)
+class Room:
+    """Sources of a part of the package, and its tests, the most specific ones first.
+
+    Parameters
+    ----------
+    sources : tuple of str
+        Files and folders of the package; those that do not exist are left out.
+    tests : tuple of str
+        Files and folders of tests, likewise. The examples in the docstrings of the sources are
+        run as well.
+    """
+
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+ROOMS = {
+    "solvers": Room(("solvers",), ("tests/solvers", "tests/estimators", "tests/test_path.py")),
+    "statistics": Room(
+        ("statistics",), ("tests/statistics", "tests/estimators", "tests/distributed")
+    ),
+    "constraints": Room(
+        ("constraints",),
+        ("tests/constraints", "tests/test_constraints.py", "tests/solvers", "tests/estimators"),
+    ),
+    "tradeoff": Room(
+        ("tradeoff", "path"),
+        ("tests/tradeoff", "tests/test_path.py", "tests/estimators", "tests/test_displays.py"),
+    ),
+    "estimators": Room(("estimators",), ("tests/estimators",)),
+    "baselines": Room(("baselines",), ("tests/baselines",)),
+    "audit": Room(("audit",), ("tests/audit",)),
+    "report": Room(("report",), ("tests/report", "tests/test_report.py")),
+    "tables": Room(("tables", "tabular"), ("tests/tables", "tests/tabular", "tests/cli")),
+    "metrics": Room(
+        ("metrics",),
+        ("tests/metrics", "tests/test_metrics.py", "tests/test_scorers.py", "tests/audit"),
+    ),
+    "data": Room(
+        ("data", "rows.py", "columns.py", "groups.py", "sources"),
+        (
+            "tests/data",
+            "tests/test_rows.py",
+            "tests/test_groups.py",
+            "tests/estimators",
+            "tests/distributed",
+        ),
+    ),
+    "kernels": Room(("kernels",), ("tests/kernels", "tests/test_kernels.py")),
+    "losses": Room(("losses",), ("tests/losses", "tests/test_losses.py")),
+    "linalg": Room(("linalg",), ("tests/linalg", "tests/test_linalg.py")),
+}
+DEFAULTS = "tests/test_defaults.py"  # has a test for each part of the package
+DEFAULT_ROOMS = ("solvers", "constraints", "tradeoff", "audit", "report", "tables")
+
+
+def existing_rooms(asked: Sequence[str] | None = None) -> dict[str, Room]:
+    """The rooms that were asked for, with the sources and tests that exist.
+
+    Without a choice these are `DEFAULT_ROOMS`, and those without sources are left out.
+    """
+    found = {}
+    for name in asked or DEFAULT_ROOMS:
+        if name not in ROOMS:
+            raise SystemExit(f"There is no room {name!r}. Choose from {', '.join(ROOMS)}.")
+        room = Room(
+            _present(PACKAGE / source for source in ROOMS[name].sources),
+            _present(map(Path, ROOMS[name].tests)),
+        )
+        if not room.sources and asked is None:
+            print(f"Room {name!r} has no sources and is left out.")
+            continue
+        if not (room.sources and room.tests):
+            missing = "tests" if room.sources else "sources"
+            raise SystemExit(f"Room {name!r} has no {missing}. Edit ROOMS in {__file__}.")
+        found[name] = Room(room.sources, (*room.tests, *_tests_of_defaults(room.sources)))
+    return found
+
+
+def _tests_of_defaults(sources: Iterable[str]) -> tuple[str, ...]:
+    test = f"{DEFAULTS}::test_defaults_are_those_of_the_docstrings"
+    parts = {Path(source).relative_to(PACKAGE).with_suffix("").parts[0] for source in sources}
+    return tuple(f"{test}[{part}]" for part in sorted(parts)) if (ROOT / DEFAULTS).exists() else ()
+
+
+def _present(paths: Iterable[Path]) -> tuple[str, ...]:
+    return tuple(str(path) for path in paths if (ROOT / path).exists())
+
+
+def all_mutants(sources: Iterable[str]) -> list[Mutant]:
+    """Every mutant of some files and folders."""
+    found = []
+    for source in sources:
+        path = ROOT / source
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            found += mutants(file.read_text("utf-8"), str(file.relative_to(ROOT)))
+    return found
+
+
+@dataclass(frozen=True)
+class Equivalents:
+    """Known mutants that no test could notice, with the reasons."""
+
+    entries: tuple[dict[str, Any], ...]
+
+    @classmethod
+    def read(cls) -> Equivalents:
+        """The list beside this file."""
+        if not EQUIVALENT.exists():
+            return cls(())
+        return cls(tuple(tomllib.loads(EQUIVALENT.read_text("utf-8")).get("mutant", [])))
+
+    def reason(self, mutant: Mutant) -> str:
+        """Why a mutant is equivalent, or an empty text."""
+        for entry in self.entries:
+            if _matches(entry, mutant):
+                return str(entry["reason"])
+        return ""
+
+    def stale(self, possible: Sequence[Mutant]) -> list[dict[str, Any]]:
+        """Entries for files that were looked at, but with no such mutant."""
+        files = {mutant.file for mutant in possible}
+        return [
+            entry
+            for entry in self.entries
+            if str(PACKAGE / entry["file"]) in files
+            and not any(_matches(entry, mutant) for mutant in possible)
+        ]
+
+
+def _matches(entry: dict[str, Any], mutant: Mutant) -> bool:
+    key = (str(PACKAGE / entry["file"]), entry["line"], entry["before"], entry["after"])
+    return key == mutant.key and entry.get("nth", mutant.nth) == mutant.nth

@@ -1,0 +1,350 @@
+"""Runs of the tests on copies of the repository, each in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tools.mutants.mutations import Mutant, mutate
+from tools.mutants.rooms import PACKAGE, ROOT
+
+_COPIED = ("src", "tests")  # everything else is linked
+_NOT_PRELOADED = {"meanparity", "tests", "tools", "__main__"}
+_BETWEEN_TESTS = 120.0  # seconds that importing, or finishing, may take
+_MEMORY = 8 * 2**30  # a mutant that asks for more is stopped
+_NO_TESTS, _BROKEN = 5, 70  # exit statuses: pytest's, and ours if the process itself failed
+
+Lines = set[tuple[str, int]]
+
+
+def preload(names: Iterable[str]) -> None:
+    """Import modules here, so that the processes of later runs start with them."""
+    for name in names:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the run without a mutant tells about each test.
+
+    Parameters
+    ----------
+    seconds : dict of str to float
+        How long it takes, while the lines are recorded.
+    lines : dict of str to set of (file, line)
+        Which lines of the package it executes.
+    imported : tuple of str
+        Modules of other packages that the tests imported, in order.
+    """
+
+    seconds: dict[str, float]
+    lines: dict[str, Lines]
+    imported: tuple[str, ...]
+
+    def covering(self, mutant: Mutant) -> set[str]:
+        """Tests that execute the statement of a mutant."""
+        wanted = {(mutant.file, line) for line in range(mutant.first, mutant.last + 1)}
+        return {test for test, lines in self.lines.items() if not wanted.isdisjoint(lines)}
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the repository, for one run at a time.
+
+    Parameters
+    ----------
+    tree : Path
+        The copy.
+    originals : Path
+        The sources without any change.
+    notes : Path
+        Prefix of the files that a run writes: its output, and the test that is running.
+    """
+
+    tree: Path
+    originals: Path
+    notes: Path
+
+    @classmethod
+    def make(cls, folder: Path) -> Copy:
+        """Copy the sources and the tests, and link everything else."""
+        tree = folder / "tree"
+        tree.mkdir(parents=True)
+        for entry in ROOT.iterdir():
+            if entry.name in _COPIED:
+                hidden = shutil.ignore_patterns("__pycache__", ".*")
+                shutil.copytree(entry, tree / entry.name, ignore=hidden)
+            elif not entry.name.startswith(".") and entry.name != "output":
+                (tree / entry.name).symlink_to(entry)
+        shutil.copytree(tree / "src", folder / "originals" / "src")
+        return cls(tree, folder / "originals", folder / "notes")
+
+    def again(self, folder: Path) -> Copy:
+        """Another copy, with the compiled files of this one."""
+        shutil.copytree(self.tree, folder / "tree", symlinks=True)
+        return Copy(folder / "tree", self.originals, folder / "notes")
+
+    @property
+    def log(self) -> Path:
+        """Output of the last run."""
+        return self.notes.with_suffix(".log")
+
+    @property
+    def test(self) -> Path:
+        """A file with the name of the last test that was started."""
+        return self.notes.with_suffix(".test")
+
+    def put(self, mutant: Mutant) -> None:
+        """Make the change of a mutant in this copy."""
+        path = self.tree / mutant.file
+        source = (self.originals / mutant.file).read_text("utf-8")
+        path.write_text(mutate(source, mutant.index), "utf-8")
+        for stale in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
+            stale.unlink()
+
+    def take_back(self, mutant: Mutant) -> None:
+        """Undo the change of a mutant."""
+        shutil.copy2(self.originals / mutant.file, self.tree / mutant.file)
+
+
+def record(copy: Copy, paths: Sequence[str]) -> Plan:
+    """Run tests without a mutant and note how long each takes and what it executes."""
+    notes = copy.notes.with_suffix(".json")
+
+    def work() -> int:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        recorder = _Recorder(copy.tree)
+        code = _run_tests(copy.tree, paths, [recorder])
+        found = {
+            "seconds": recorder.seconds,
+            "lines": {test: sorted(seen) for test, seen in recorder.lines.items()},
+            "imported": [n for n in sys.modules if n.split(".")[0] not in _NOT_PRELOADED],
+        }
+        notes.write_text(json.dumps(found))
+        return code
+
+    process = _fork(copy.log, work)
+    _, status = os.waitpid(process, 0)
+    _end_group(process)
+    if status != 0:
+        print(copy.log.read_text(errors="replace")[-5000:])
+        raise SystemExit(f"The tests fail without any mutant: {' '.join(paths)}")
+    found = json.loads(notes.read_text())
+    lines = {test: {tuple(line) for line in seen} for test, seen in found["lines"].items()}
+    return Plan(found["seconds"], lines, tuple(found["imported"]))
+
+
+@dataclass(frozen=True)
+class Task:
+    """A mutant and the tests that may notice it."""
+
+    mutant: Mutant
+    room: str
+    paths: Sequence[str]
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a task: which test failed (none, if the mutant survived), and after when."""
+
+    task: Task
+    killed_by: str | None
+    seconds: float
+
+
+def run(tasks: Sequence[Task], copies: Sequence[Copy], only_covering: bool) -> Iterator[Result]:
+    """The results as they come, with as many runs at a time as there are copies."""
+    waiting, free = list(reversed(tasks)), list(copies)
+    running: dict[int, tuple[Copy, Task, float]] = {}
+    while waiting or running:
+        while waiting and free:
+            copy, task = free.pop(), waiting.pop()
+            copy.put(task.mutant)
+            running[_start(copy, task, only_covering)] = (copy, task, time.perf_counter())
+        process, status = os.wait()
+        _end_group(process)
+        copy, task, began = running.pop(process)
+        copy.take_back(task.mutant)
+        free.append(copy)
+        code = os.waitstatus_to_exitcode(status)
+        if code in (_NO_TESTS, _BROKEN):
+            print(copy.log.read_text(errors="replace")[-5000:])
+            raise SystemExit(f"The tests could not be run (exit status {code}): {task.mutant}")
+        yield Result(task, _killer(code, copy), time.perf_counter() - began)
+
+
+def _killer(code: int, copy: Copy) -> str | None:
+    if code == 0:
+        return None
+    test = copy.test.read_text() or "import of the package"
+    return f"{test}, ended by signal {-code}" if code < 0 else test
+
+
+def _start(copy: Copy, task: Task, only_covering: bool) -> int:
+    def work() -> int:
+        sys.dont_write_bytecode = True
+        return _run_tests(copy.tree, task.paths, [_Conductor(task, copy.test, only_covering)])
+
+    copy.test.write_text("")
+    return _fork(copy.log, work)
+
+
+def _run_tests(tree: Path, paths: Sequence[str], plugins: list[Any]) -> int:
+    os.chdir(tree)
+    places = [str(tree / "src"), str(tree)]
+    sys.path[:0] = places
+    os.environ["PYTHONPATH"] = os.pathsep.join([*places, os.environ.get("PYTHONPATH", "")])
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    left_out = ["slow", "browser"] + ([] if os.environ.get("MEANPARITY_DATA") else ["data"])
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of what was preloaded
+    options += ["-m", " and ".join(f"not {mark}" for mark in left_out)]
+    import pytest
+
+    return int(pytest.main([*options, *paths], plugins=[_QuickFailures(), *plugins]))
+
+
+def _fork(log: Path, work: Callable[[], int]) -> int:
+    """Start a process that exits with the number that `work()` returns."""
+    sys.stdout.flush()
+    process = os.fork()
+    if not process:
+        _be_child(log, work)
+    return process
+
+
+def _be_child(log: Path, work: Callable[[], int]) -> NoReturn:
+    code = _BROKEN
+    try:
+        os.setpgid(0, 0)
+        signal.setitimer(signal.ITIMER_REAL, _BETWEEN_TESTS)
+        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        code = work()
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _end_group(process: int) -> None:
+    """End what a run of the tests may have left behind."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process, signal.SIGKILL)
+
+
+# --- pytest plugins
+
+
+class _Recorder:
+    """Notes how long each test takes and which lines of the package it executes."""
+
+    def __init__(self, tree: Path) -> None:
+        self._folder = f"{tree / PACKAGE}{os.sep}"
+        self._start = len(str(tree)) + 1
+        self._seen: Lines = set()
+        self._prepared: dict[str, Lines] = defaultdict(set)
+        self._began = 0.0
+        self.seconds: dict[str, float] = {}
+        self.lines: dict[str, Lines] = {}
+
+    def _trace(self, frame: Any, event: str, argument: Any) -> Any:
+        path = frame.f_code.co_filename
+        if not path.startswith(self._folder):
+            return None
+        file, seen = path[self._start :], self._seen
+
+        def note(frame: Any, event: str, argument: Any) -> Any:
+            if event == "line":
+                seen.add((file, frame.f_lineno))
+            return note
+
+        return note
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._seen = set()
+        self._began = time.perf_counter()
+        threading.settrace(self._trace)
+        sys.settrace(self._trace)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.when == "setup":  # a fixture may serve the other tests of the file as well
+            self._prepared[_file(report.nodeid)] |= self._seen
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        sys.settrace(None)
+        threading.settrace(None)
+        self.seconds[nodeid] = time.perf_counter() - self._began
+        self.lines[nodeid] = self._seen
+
+    def pytest_sessionfinish(self) -> None:
+        for test, seen in self.lines.items():
+            seen |= self._prepared[_file(test)]
+
+
+def _file(test: str) -> str:
+    return test.split("::")[0]
+
+
+class _Conductor:
+    """Puts the tests that may notice a mutant first, and gives every test a time limit."""
+
+    def __init__(self, task: Task, note: Path, only_covering: bool) -> None:
+        self._seconds = task.plan.seconds
+        self._covering = task.plan.covering(task.mutant)
+        self._only = only_covering and bool(self._covering)
+        self._note = note
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        quickest: dict[str, float] = {}
+        for test in self._covering:
+            file, seconds = _file(test), self._seconds[test]
+            quickest[file] = min(seconds, quickest.get(file, seconds))
+
+        def place(item: Any) -> tuple[Any, ...]:
+            test = item.nodeid
+            if test not in self._covering:
+                return (1,)
+            return 0, quickest[_file(test)], _file(test), self._seconds[test]
+
+        items.sort(key=place)
+        if self._only:
+            items[:] = [item for item in items if item.nodeid in self._covering]
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._note.write_text(nodeid)
+        # without a handler the signal ends the process, even inside compiled code
+        signal.setitimer(signal.ITIMER_REAL, 5 + 5 * self._seconds.get(nodeid, 10.0))
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        signal.setitimer(signal.ITIMER_REAL, _BETWEEN_TESTS)
+
+
+class _QuickFailures:
+    """Keeps hypothesis from looking for the simplest example that fails."""
+
+    def pytest_configure(self) -> None:
+        from hypothesis import Phase, settings
+
+        phases = (Phase.explicit, Phase.generate)
+        settings.register_profile("mutants", settings(), phases=phases, report_multiple_bugs=False)
+        settings.load_profile("mutants")
