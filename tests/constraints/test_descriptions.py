@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from meanparity.groups import Groups
-from meanparity.rows import Rows
 
 from meanparity.constraints import (
     Constraint,
@@ -16,6 +14,8 @@ from meanparity.constraints import (
     MeanParity,
     ResidualParity,
 )
+from meanparity.data.groups import Groups
+from meanparity.data.rows import Rows
 
 RNG = np.random.default_rng(0)
 N = 120
@@ -51,17 +51,17 @@ def covariance(values, numbers):
 
 
 def test_equal_means_of_one_column():
-    rows = Rows.of({"sex": SEX})
+    rows = Rows.from_columns({"sex": SEX})
     assert MeanParity().describe(rows) == "The mean prediction is the same in every group of sex."
     assert largest_gap(satisfying(MeanParity(), rows), SEX) < 1e-12
 
 
 def test_intersections_and_columns_on_their_own():
     both = {"sex": SEX, "race": RACE}
-    rows = Rows.of(both)
+    rows = Rows.from_columns(both)
     assert "the same in every combination of sex and race." in MeanParity().describe(rows)
     assert largest_gap(satisfying(MeanParity(), rows), SEX, RACE) < 1e-12
-    rows = Rows.of(both, intersectional=False)
+    rows = Rows.from_columns(both, intersectional=False)
     assert MeanParity().describe(rows) == (
         "The mean prediction is the same in every group of sex and of race, each column compared "
         "separately."
@@ -72,7 +72,7 @@ def test_intersections_and_columns_on_their_own():
 
 
 def test_numbers_alone_and_beside_categories():
-    rows = Rows.of({"age": AGE})
+    rows = Rows.from_columns({"age": AGE})
     assert MeanParity().describe(rows) == "Predictions have zero covariance with age."
     assert abs(covariance(satisfying(MeanParity(), rows), AGE)) < 1e-10
     powers = MeanParity(degree=2)
@@ -81,7 +81,7 @@ def test_numbers_alone_and_beside_categories():
     splines = MeanParity(degree=3, n_knots=4).describe(rows)
     assert splines.endswith("zero covariance with all splines of degree 3 with 4 knots in age.")
     mixed = {"sex": SEX, "age": AGE}
-    rows = Rows.of(mixed)
+    rows = Rows.from_columns(mixed)
     assert MeanParity().describe(rows) == (
         "The mean prediction is the same in every group of sex, and within each of these groups "
         "predictions have zero covariance with age."
@@ -89,7 +89,7 @@ def test_numbers_alone_and_beside_categories():
     values = satisfying(MeanParity(), rows)
     for sex in "FM":
         assert abs(covariance(values[sex == SEX], AGE[sex == SEX])) < 1e-10
-    rows = Rows.of(mixed, intersectional=False)
+    rows = Rows.from_columns(mixed, intersectional=False)
     assert MeanParity().describe(rows) == (
         "The mean prediction is the same in every group of sex, and predictions have zero "
         "covariance with age."
@@ -100,7 +100,7 @@ def test_numbers_alone_and_beside_categories():
 
 
 def test_strata_weights_and_errors():
-    rows = Rows.of({"sex": SEX}, control_features={"grade": GRADE})
+    rows = Rows.from_columns({"sex": SEX}, control_features={"grade": GRADE})
     assert MeanParity().describe(rows) == (
         "Within each stratum of grade, the mean prediction is the same in every group of sex."
     )
@@ -108,7 +108,7 @@ def test_strata_weights_and_errors():
     for grade in ("low", "high"):
         assert largest_gap(values[grade == GRADE], SEX[grade == GRADE]) < 1e-12
     weights = RNG.uniform(0.5, 2, N)
-    rows = Rows.of({"sex": SEX}, sample_weight=weights, y=Y)
+    rows = Rows.from_columns({"sex": SEX}, sample_weight=weights, y=Y)
     assert MeanParity().describe(rows).startswith("The weighted mean prediction is the same")
     assert largest_gap(satisfying(MeanParity(), rows), SEX, weights=weights) < 1e-12
     assert ResidualParity().describe(rows) == (
@@ -117,19 +117,19 @@ def test_strata_weights_and_errors():
     values = satisfying(ResidualParity(), rows)
     assert largest_gap(values - Y[:, 0], SEX, weights=weights) < 1e-12
     assert largest_gap(values, SEX, weights=weights) > 1e-3
-    numbers = Rows.of({"age": AGE}, y=Y)
+    numbers = Rows.from_columns({"age": AGE}, y=Y)
     assert ResidualParity().describe(numbers) == "Prediction errors have zero covariance with age."
 
 
 def test_missing_values_are_mentioned_where_there_are_some():
     sex = SEX.astype(object)
     sex[:9] = None
-    ignored, grouped = (Rows.of({"sex": sex}, missing=how) for how in ("ignore", "group"))
+    ignored, grouped = (Rows.from_columns({"sex": sex}, missing=how) for how in ("ignore", "group"))
     assert "rows with a missing value are left out" in MeanParity().describe(ignored)
     assert largest_gap(satisfying(MeanParity(), ignored)[9:], sex[9:]) < 1e-12
     assert "missing values form a group of their own" in MeanParity().describe(grouped)
-    known = Rows.of({"sex": SEX}, missing="ignore")
-    assert MeanParity().describe(known) == MeanParity().describe(Rows.of({"sex": SEX}))
+    known = Rows.from_columns({"sex": SEX}, missing="ignore")
+    assert MeanParity().describe(known) == MeanParity().describe(Rows.from_columns({"sex": SEX}))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_missing_values_are_mentioned_where_there_are_some():
 def test_covariance_parity_speaks_of_equal_means_only_where_they_are_equal(
     constraint, column, equal
 ):
-    rows = Rows.of({"group": column}, continuous=[])
+    rows = Rows.from_columns({"group": column}, continuous=[])
     sentence = constraint.describe(rows)
     assert "zero covariance with" in sentence
     assert ("which makes the mean prediction the same" in sentence) == equal
@@ -154,15 +154,15 @@ def test_covariance_parity_speaks_of_equal_means_only_where_they_are_equal(
 
 
 def test_covariance_parity_names_its_features():
-    rows = Rows.of({"sex": SEX, "age": AGE})
+    rows = Rows.from_columns({"sex": SEX, "age": AGE})
     linear = "Predictions have zero covariance with the indicators of the values of sex and the"
     assert CovarianceParity().describe(rows) == f"{linear} numbers in age."
-    rows = Rows.of({"sex": SEX}, control_features={"grade": GRADE})
+    rows = Rows.from_columns({"sex": SEX}, control_features={"grade": GRADE})
     assert CovarianceParity("rbf").describe(rows) == (
         "Within each stratum of grade, predictions have zero covariance with every feature of the "
         "rbf kernel on sex."
     )
-    alone = Rows.of({"sex": ["F", "F"]})  # rows on which nothing can be constrained
+    alone = Rows.from_columns({"sex": ["F", "F"]})  # rows on which nothing can be constrained
     assert "does not make the mean prediction the same" in CovarianceParity().describe(alone)
 
 
@@ -178,7 +178,7 @@ def test_own_conditions_are_not_described_as_those_of_a_parent():
     class Renamed(MeanParity):
         pass
 
-    rows = Rows.of({"sex": SEX})
+    rows = Rows.from_columns({"sex": SEX})
     assert FirstTwo().describe(rows) == "The predictions satisfy the linear conditions of FirstTwo."
     assert Spoken().describe(rows) == "The first two predictions are equal."
     assert Renamed().describe(rows) == MeanParity().describe(rows)
@@ -186,7 +186,7 @@ def test_own_conditions_are_not_described_as_those_of_a_parent():
 
 
 def test_given_conditions_are_counted():
-    rows = Rows.of({"sex": SEX})
+    rows = Rows.from_columns({"sex": SEX})
     weights = np.stack([np.where(SEX == "F", 1.0, 0.0), np.arange(N) * 1.0], axis=1)
     weights -= weights.mean(axis=0)
     sentence = LinearParity(weights, labels=["sex", "trend"]).describe(rows)
@@ -208,6 +208,6 @@ def test_columns_of_the_same_name_as_text_are_refused(role):
     with pytest.raises(
         ValueError, match=rf"{role}_features has the columns 1 and '1'.* Rename one"
     ):
-        Rows.of(**columns)
+        Rows.from_columns(**columns)
     with pytest.raises(ValueError, match="has the columns 1 and '1'"):
         Groups.from_columns({1: ["a", "b"], "1": ["a", "b"]})

@@ -8,7 +8,9 @@ from scipy import sparse
 from sklearn.gaussian_process.kernels import RBF, Matern, WhiteKernel
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from meanparity.kernels import KERNEL_NAMES, BoundKernel, Kernel, gram, resolve_kernel
+from meanparity.kernels import Kernel
+from meanparity.kernels.bound import BoundKernel, gram
+from meanparity.kernels.spec import KERNEL_NAMES, resolve_kernel
 from meanparity.linalg import memory
 
 RNG = np.random.default_rng(0)
@@ -144,8 +146,9 @@ def test_only_the_triangle_is_evaluated_and_predictions_are_blocked():
 
 def test_gram_is_refused_before_it_is_allocated(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
-    with pytest.raises(MemoryError, match=r"kernel matrix of 20 rows needs 3.12 KiB.*Buy more"):
-        gram(Kernel("rbf").bind(X), X, advice="Buy more.")
+    points = np.zeros((1500, 1))  # what needs less than 16 MiB is never refused
+    with pytest.raises(MemoryError, match=r"kernel matrix of 1,500 rows needs 17.17 MiB.*Buy more"):
+        gram(Kernel("rbf").bind(points), points, advice="Buy more.")
 
 
 @pytest.mark.parametrize("wrong", ["gaussian", "", 7, None, [1]])

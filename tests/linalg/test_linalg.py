@@ -8,18 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meanparity.exceptions import NotPositiveDefiniteError
-from meanparity.linalg import (
-    SymmetricMatrix,
-    blas,
-    dense_features,
-    memory,
-    multiply,
-    pivoted_cholesky,
-    require_memory,
-    row_blocks,
-    symmetric,
-    symmetric_basis,
-)
+from meanparity.linalg import blas, memory, symmetric
+from meanparity.linalg.blas import multiply
+from meanparity.linalg.features import dense_features, pivoted_cholesky
+from meanparity.linalg.memory import require_memory
+from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks, symmetric_basis
 
 SIZES = [1, 2, 5, 255, 256, 257, 700, 1100]  # around tiles and blocks
 
@@ -116,9 +109,9 @@ def test_matrices_that_are_singular_in_floating_point_are_refused():
 
 
 def test_eigendecompositions_that_do_not_fit_are_refused(monkeypatch):
-    matrix = upper(random_matrix(20))
-    monkeypatch.setattr(memory, "available_bytes", lambda: 3 * 8 * 20 * 20 - 1)
-    with pytest.raises(MemoryError, match=r"eigendecomposition of 20 rows needs 9.38 KiB"):
+    matrix = upper(np.eye(900))  # what needs less than 16 MiB is never refused
+    monkeypatch.setattr(memory, "available_bytes", lambda: 3 * 8 * 900 * 900 - 1)
+    with pytest.raises(MemoryError, match=r"eigendecomposition of 900 rows needs 18.54 MiB"):
         matrix.eigen()
 
 
@@ -183,6 +176,29 @@ def test_products_that_do_not_fit_are_refused():
         multiply(A, B, out)
 
 
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_products_with_a_triangle_in_place(precision):
+    rng = np.random.default_rng(0)
+    A, W = rng.standard_normal((5, 4)).astype(precision), rng.standard_normal((4, 4))
+    W = W.astype(precision)  # what lies below the diagonal is not read
+    expected = A @ np.triu(W)
+    blas.multiply_upper(A, W)
+    assert A.dtype == precision
+    assert np.allclose(A, expected, rtol=0, atol=20 * np.finfo(precision).eps)
+    other = np.float64 if precision == np.float32 else np.float32
+    for wrong in (W[:3, :3], W.astype(other)):
+        with pytest.raises(ValueError, match="cannot multiply"):
+            blas.multiply_upper(A, wrong)
+    with pytest.raises(ValueError, match="need contiguous arrays"):
+        blas.multiply_upper(A, np.asfortranarray(W))
+
+
+def test_the_condition_of_a_factored_matrix():
+    K = np.diag([1.0, 1e-3, 4.0])
+    factor = SymmetricMatrix.from_upper(K.copy()).cholesky(0.0)
+    assert factor.reciprocal_condition(4.0) == pytest.approx(1e-3 / 4.0, rel=1e-12)
+
+
 def test_row_blocks_cover():
     assert [list(range(b.start, b.stop)) for b in row_blocks(7, 3, 2)] == [[2, 3, 4], [5, 6]]
     assert list(row_blocks(0, 3)) == []
@@ -215,6 +231,10 @@ def test_too_large_is_refused_with_size_and_advice(monkeypatch):
     ):
         require_memory(2**31, what="It", advice="Do this.")
     require_memory(2**29, what="It", advice="Do this.")
+    monkeypatch.setattr(memory, "available_bytes", lambda: 0)
+    require_memory(memory.SMALL, what="It", advice="Do this.")
+    with pytest.raises(MemoryError, match=r"needs 16\.00 MiB, but only 0 bytes are free"):
+        require_memory(memory.SMALL + 1, what="It", advice="Do this.")
 
 
 def test_available_memory_heeds_the_container(tmp_path, monkeypatch):
