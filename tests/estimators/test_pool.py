@@ -31,6 +31,7 @@ from meanparity import (
 )
 from meanparity.kernels import Kernel
 from meanparity.metrics import max_mean_gap, mean_parity_gap
+from meanparity.solvers import Nystrom
 from tests.problems import cases
 
 MODELS = {
@@ -129,6 +130,26 @@ def test_a_pool_that_nearly_repeats_the_training_rows(exponent, data):
     if apart < 1e-7:
         alone = ParityRidge().fit(X, y, sensitive_features=s)
         assert np.allclose(alone.coef_, primal.coef_, rtol=0, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:A gap of")
+@pytest.mark.parametrize("exponent", range(3, 13))
+def test_a_pool_that_nearly_repeats_the_training_rows_costs_them_nothing(exponent, data):
+    """Solvers of sums meet the conditions on the training rows first, to the last digits."""
+    X, y, s = data
+    rng = np.random.default_rng(exponent)
+    Z = X + 10.0**-exponent * rng.standard_normal(X.shape)
+    kernel = {"kernel": "rbf", "gamma": 0.1, "fit_intercept": True}
+    for model in (
+        ParityRidge(solver="nystrom"),
+        ParityRidge(solver="primal"),
+        ParityKernelRidge(solver=Nystrom(landmarks=X[:40]), **kernel),
+    ):
+        model.fit(X, y, sensitive_features=s, pool=(Z, s))
+        assert gap(model.predict(X), s) <= 1e-14
+        # the conditions on the pool lie 10^-exponent away, and are left out below 1e-6
+        assert gap(model.predict(Z), s) <= (1e-13 if exponent <= 4 else min(1e-6, 10.0**-exponent))
+        assert gap(model.predict(Z), s) <= max(3 * model.parity_residual_, 1e-15)
 
 
 @pytest.mark.filterwarnings("ignore:Only a constant", "ignore:A gap of")

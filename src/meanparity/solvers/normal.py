@@ -188,14 +188,17 @@ def solve_moments(
             M.append(Q.T @ h)
     fair -= Q @ (Q.T @ fair - target)
     whole = np.hstack([h.moments for h in held])  # on the features that predictions use
-    by_direction = (features.gather(whole) / units).T @ Q
-    best = whole.T @ features.spread(fair / units) - targets
+    q = len(held[0].functionals)
+    # targets that cannot all be met are a compromise between all conditions already
+    parts = [slice(None)] if targets.any() else [slice(0, q), slice(q, None)]
+    removal = _Removal.from_conditions((features.gather(whole) / units).T @ Q, parts)
+    step = removal.step(whole.T @ features.spread(fair / units) - targets)
     for _ in range(3):
-        closer = fair - Q @ np.linalg.lstsq(by_direction, best, rcond=_FAINT)[0]
-        left = whole.T @ features.spread(closer / units) - targets
-        if np.abs(left).max(initial=0.0) >= np.abs(best).max(initial=0.0):
+        closer = fair - Q @ step
+        next_step = removal.step(whole.T @ features.spread(closer / units) - targets)
+        if np.abs(next_step).max(initial=0.0) >= np.abs(step).max(initial=0.0):
             break  # the rest is rounding
-        fair, best = closer, left
+        fair, step = closer, next_step
     directions = None
     if len(H) == len(penalties):
         gaps = [
@@ -207,6 +210,45 @@ def solve_moments(
             np.stack(H), zero, np.stack(M), np.stack(gaps), nu, which.astype(np.intp)
         )
     return NormalSolution(fair / units, free / units, directions)
+
+
+@dataclass(frozen=True, eq=False)
+class _Removal:
+    """Removes what rounding left of the conditions, by steps along Q.
+
+    A condition on the pool that nearly repeats one on the training rows has no direction of its
+    own, and must not pull the training rows away from theirs. So what is left on the training rows
+    is removed first, and on the pool only along directions that the training rows do not see.
+
+    Parameters
+    ----------
+    by_direction : (q, r) array
+        What the q conditions see of each direction.
+    stages : list of (slice, (r, k) array, (k, q_i) array)
+        Conditions that are removed together, and the factors of the inverse of what they see.
+    """
+
+    by_direction: FloatArray
+    stages: list[tuple[slice, FloatArray, FloatArray]]
+
+    @classmethod
+    def from_conditions(cls, by_direction: FloatArray, parts: list[slice]) -> _Removal:
+        """Remove the conditions of the first part, then those of the next."""
+        rest, stages = np.eye(by_direction.shape[1]), []
+        cut = _FAINT * np.linalg.norm(by_direction, 2) if by_direction.size else 0.0
+        for part in parts:
+            left, sizes, right = np.linalg.svd(by_direction[part] @ rest, full_matrices=False)
+            keep = sizes > cut
+            stages.append((part, rest @ right[keep].T, left[:, keep].T / sizes[keep, None]))
+            rest = rest @ np.linalg.qr(right[keep].T, mode="complete")[0][:, keep.sum() :]
+        return cls(by_direction, stages)
+
+    def step(self, left: FloatArray) -> FloatArray:
+        """The step, (r, m), that removes what is left of the conditions, (q, m)."""
+        step = np.zeros((self.by_direction.shape[1], left.shape[1]))
+        for part, outer, inner in self.stages:
+            step += outer @ (inner @ (left[part] - self.by_direction[part] @ step))
+        return step
 
 
 # both minimisers, and A⁻¹Q with the multipliers where there are any
