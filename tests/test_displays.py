@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from meanparity import (
+    MeanParity,
     ParityKernelClassifier,
     ParityKernelRegressor,
     ParityKernelRidge,
@@ -417,7 +418,7 @@ def test_outcomes_are_on_the_scale_of_the_response():
 def test_the_tradeoff_says_that_its_gaps_are_those_of_scores():
     for model, X, y, s in loss_models():
         for scale in ("score",) if model.loss == "hinge" else ("score", "response"):
-            model.set_params(scale=scale).fit(X, y, sensitive_features=s)
+            model.set_params(constraint=MeanParity(scale=scale)).fit(X, y, sensitive_features=s)
             display = TradeoffDisplay.from_estimator(model, X, y, sensitive_features=s)
             of_scores = scale == "score" and model.loss not in ("huber", "hinge")
             expected = "Sum of absolute mean gaps" + (" of the scores" if of_scores else "")
@@ -500,12 +501,12 @@ def test_import_does_not_load_matplotlib():
 def test_displays_read_columns_like_the_model(data):
     X, y, s = data
     names = np.where(np.arange(len(y)) < 5, None, np.where(s > 0, "F", "M"))
-    model = ParityRidge(missing="ignore").fit(X, y, sensitive_features=names)
+    model = ParityRidge(constraint=MeanParity(missing="ignore")).fit(X, y, sensitive_features=names)
     display = GroupDistributionDisplay.from_estimator(model, X, sensitive_features=names)
     assert display.groups.names == ("F", "M")
     assert display.axes_[1].get_title("right") == "sum of mean gaps = 0"
     age = np.arange(float(len(y)))
-    model = ParityRidge(continuous=[0]).fit(X, y, sensitive_features=age)
+    model = ParityRidge(constraint=MeanParity(continuous=[0])).fit(X, y, sensitive_features=age)
     with pytest.raises(ValueError, match="are numbers, which have no groups"):
         GroupDistributionDisplay.from_estimator(model, X, sensitive_features=age)
     grade = np.arange(len(y)) % 2

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import mean_squared_error, r2_score
 
-from meanparity import ParityKernelRidge
+from meanparity import MeanParity, ParityKernelRidge
 from meanparity.metrics import group_means, max_mean_gap, mean_parity_gap
 from meanparity.report import PredictedRows, make_report
 
@@ -165,7 +165,8 @@ def test_a_million_rows_are_a_small_page(opened, tmp_path):
     free = y + 0.5 * rng.standard_normal(n)
     groups = rng.integers(0, 50, n)
     fair = free - np.bincount(groups, free)[groups] / np.bincount(groups)[groups]
-    model = ParityKernelRidge(kernel="rbf", continuous=[], min_group_size=1)
+    constraint = MeanParity(continuous=[], min_group_size=1)
+    model = ParityKernelRidge(kernel="rbf", constraint=constraint)
     some = slice(0, 1000)
     model.fit(rng.standard_normal((1000, 5)), y[some], sensitive_features=groups[some])
     part = PredictedRows("rows", fair, free, groups, y)

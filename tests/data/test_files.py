@@ -12,10 +12,11 @@ import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from meanparity.sources import batches
-from meanparity.sources.progress import shown
 
-from meanparity import ParityKernelRidge, ParityRidge, Pool
+from meanparity import MeanParity, ParityKernelRidge, ParityRidge, Pool
+from meanparity.data import files
+from meanparity.data.progress import with_progress
+from meanparity.solvers import Nystrom
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def people():
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(batches, "BATCH_ROWS", 90)
+    monkeypatch.setattr(files, "BATCH_ROWS", 90)
 
 
 def write(frame, folder, kind):
@@ -91,7 +92,7 @@ def test_datasets_lists_and_kernels(people, tmp_path):
         model = ParityRidge().fit(source, "salary", **NAMES)
         assert model.predict(X) == pytest.approx(whole.predict(X), abs=1e-9)
     kernel = ParityKernelRidge(
-        kernel="rbf", gamma=0.2, solver="nystrom", n_components=60, fit_intercept=True
+        kernel="rbf", gamma=0.2, solver=Nystrom(n_components=60), fit_intercept=True
     )
     kernel.fit(paths, "salary", sensitive_features=["sex", "grade"], pool=None)
     means = people.assign(g=kernel.predict(people[["x", "y z", "ä", "hours"]]))
@@ -113,7 +114,10 @@ def test_sensitive_columns_of_files(people, tmp_path):
 
 BAD = {
     "target": ({"y": "salry"}, "y names the column 'salry'.*Did you mean 'salary'"),
-    "an array": ({"y": [1.0, 2.0]}, "Of a file, columns are passed by name"),
+    "an array": (
+        {"y": [1.0, 2.0]},
+        r"y names the column 1\.0, .* Pass the columns of a file by name",
+    ),
     "no target": ({"y": None}, "y has to name the target column"),
     "groups": ({"sensitive_features": None}, "sensitive_features has to name the columns"),
     "text": ({"y": "sex", "sensitive_features": "grade"}, "'sex' of the file has to hold numbers"),
@@ -149,7 +153,7 @@ def test_wrong_files_speak(people, tmp_path):
     with pytest.raises(ValueError, match="The files have no rows"):
         fit(tmp_path / "none.csv")
     people.loc[5, "x"] = np.nan
-    with pytest.raises(ValueError, match=r"'x' of the file has empty cells \(1 of 1,000 rows"):
+    with pytest.raises(ValueError, match=r"'x' of the file has empty cells \(1 in .* 1,000 rows\)"):
         fit(write(people[["x", "sex", "salary"]], tmp_path, "parquet"))
     people["job"] = "clerk"
     with pytest.raises(ValueError, match="X holds text"):
@@ -177,7 +181,7 @@ def test_columns_may_turn_out_to_have_fractions(tmp_path):
 def test_only_fit_reads_files(people, tmp_path):
     path = write(people, tmp_path, "parquet")
     model = ParityRidge().fit(path, "salary", sensitive_features="sex")
-    with pytest.raises(TypeError, match=r"X is '.*people.parquet', but files are read by fit"):
+    with pytest.raises(TypeError, match=r"X is '.*people.parquet', but only ParityRidge\.fit and"):
         model.predict(path)
 
 
@@ -215,24 +219,25 @@ def test_empty_cells_of_text_are_missing(people, tmp_path):
         path = write(some, tmp_path, kind)
         with pytest.raises(ValueError, match="missing"):
             ParityRidge().fit(path, "salary", sensitive_features="sex")
-        model = ParityRidge(missing="ignore").fit(path, "salary", sensitive_features="sex")
+        model = ParityRidge(constraint=MeanParity(missing="ignore")).fit(
+            path, "salary", sensitive_features="sex"
+        )
         assert set(model.group_means_) == {"F", "M"}
 
 
-def test_dates_are_no_numbers(people, tmp_path):
+def test_dates_are_not_numbers(people, tmp_path):
     people["since"] = pd.Timestamp("2020-01-01")
     path = write(people, tmp_path, "parquet")
     for target in ("salary", "since"):
-        with pytest.raises(ValueError, match=r"'since' holds timestamp.* which is no number"):
+        with pytest.raises(ValueError, match=r"'since' holds timestamp.* which is not a number"):
             ParityRidge().fit(path, target, sensitive_features="sex")
 
 
 def test_exact_solvers_do_not_read_files(people, tmp_path):
     path = write(people, tmp_path, "parquet")
     model = ParityKernelRidge(kernel="rbf", solver="dense")
-    with pytest.raises(AttributeError) as error:
+    with pytest.raises(ValueError, match="solver='dense' needs all rows in memory"):
         model.fit(path, "salary", sensitive_features="sex")
-    assert "needs all rows at once" in str(error.value.__cause__)
 
 
 def test_a_terminal_shows_how_far_it_is(monkeypatch):
@@ -241,8 +246,8 @@ def test_a_terminal_shows_how_far_it_is(monkeypatch):
             return True
 
     monkeypatch.setattr("sys.stderr", Terminal())
-    monkeypatch.setattr("meanparity.sources.progress._EVERY", 0.0)
+    monkeypatch.setattr("meanparity.data.progress._INTERVAL", 0.0)
     import sys
 
-    assert list(shown([(50, "a"), (50, "b")], 100, "rows")) == ["a", "b"]
+    assert list(with_progress([(50, "a"), (50, "b")], 100, "rows")) == ["a", "b"]
     assert "50 of 100 rows, about" in sys.stderr.getvalue()

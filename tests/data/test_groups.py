@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from meanparity.groups import Groups
+
+from meanparity.data import Groups
 
 COLUMNS = {
     "text": np.array(["b", "a", "b", "c"]),

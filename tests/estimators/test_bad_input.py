@@ -293,12 +293,13 @@ def test_overflowing_kernels(data):
 
 
 def test_too_little_memory_is_said_before_it_is_needed(data, monkeypatch):
-    X, y, s = data
+    X, y, s = (np.tile(part.T, 50).T for part in data)
     monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
-    with pytest.raises(MemoryError, match=r"kernel matrix of 30 rows needs 7.03 KiB.*ParityRidge"):
-        ParityKernelRidge(kernel="rbf").fit(X, y, sensitive_features=s)
-    with pytest.raises(MemoryError, match="Solving for 12 columns needs"):
-        ParityRidge().fit(np.hstack([X] * 4), y, sensitive_features=s)
+    needed = r"kernel matrix of 1,500 rows needs 17\.17 MiB, but only 1000 bytes.*ParityRidge"
+    with pytest.raises(MemoryError, match=needed):
+        ParityKernelRidge(kernel="rbf", solver="dense").fit(X, y, sensitive_features=s)
+    with pytest.raises(MemoryError, match=r"Solving for 900 columns needs 18\.54 MiB"):
+        ParityRidge().fit(np.hstack([X] * 300), y, sensitive_features=s)
 
 
 def test_rounding_that_shows_is_said():

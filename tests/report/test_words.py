@@ -109,7 +109,8 @@ def imposed(gaps, position=0.0, sizes=(1500, 30)):
     """The sentence about rows with given gaps of both ends, of groups P, Q, R."""
     summary = summed_up(sizes, [0.0, 0.0], [0.25, -0.25], constrained=True)
     summary.data.update(gaps=gaps, gap_labels=list("PQR")[: len(gaps[0])])
-    (sentence,) = verdict([summary], "pay", position)
+    sentence, explanation = verdict([summary], "pay", position)
+    assert explanation == describe_gap(summary)
     return sentence
 
 
@@ -162,11 +163,19 @@ def test_strata_and_sensitive_numbers_have_words_of_their_own():
         (both, ["overall mean", "covariance"]),
         (bands, ["covariance"]),
     ):
-        sentence = verdict([summary], "pay", 0.0)[0]
-        assert describe_gap(summary) in sentence
-        assert [word for word in words if word in describe_gap(summary)] == expected
+        _, explanation = verdict([summary], "pay", 0.0)
+        assert explanation == describe_gap(summary)
+        assert [word for word in words if word in explanation] == expected
         for name in summary.numbers:
-            assert name in describe_gap(summary)
+            assert name in explanation
+
+
+def test_what_a_gap_is_is_said_once():
+    """Two sets of rows with the same gaps share one explanation; other gaps have their own."""
+    first = summed_up([30, 30], [0.0, 0.0], [0.25, -0.25], constrained=True)
+    strata = replace(first, data={**first.data, "strata": {"fair": [0.0, 0.0]}})
+    assert verdict([first, first], "pay", 0.0)[2:] == [describe_gap(first)]
+    assert verdict([first, strata], "pay", 0.0)[2:] == [describe_gap(first), describe_gap(strata)]
 
 
 # --- rows that the constraint does not know

@@ -333,8 +333,11 @@ def test_auto_takes_landmarks_where_an_exact_fit_is_out_of_reach(monkeypatch):
     assert dense.solver_ == "dense"
     monkeypatch.undo()
     monkeypatch.setattr("meanparity.solvers.choose.available_bytes", lambda: 100_000)
-    with pytest.warns(ParityWarning, match="does not fit into 97"):
-        model.fit(X, y, sensitive_features=s)
+    assert model.fit(X, y, sensitive_features=s).solver_ == "dense"  # 16 MiB are always there
+    many, targets, groups = table(14, 1440)
+    with pytest.warns(ParityWarning, match=r"of 1,440 rows does not fit into 97\.66 KiB"):
+        model.fit(many, targets, sensitive_features=groups)
+    assert model.solver_ == "nystrom"
     explicit = clone(model).set_params(solver="nystrom").fit(X, y, sensitive_features=s)
     assert explicit.solver_info_.reason.endswith(", asked for")
 

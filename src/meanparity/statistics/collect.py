@@ -222,8 +222,8 @@ def _split_table(table: Any, roles: ColumnRoles) -> tuple[Any, FloatArray, Peopl
     for name in [*roles.features, *roles.target, *weight]:
         if table[name].null_count:
             raise ValueError(
-                f"Column {name!r} of the file has empty cells ({table[name].null_count:,} of the "
-                f"{table.num_rows:,} rows read so far). Fill them, or leave out the rows or the "
+                f"Column {name!r} of the file has empty cells ({table[name].null_count:,} in a "
+                f"batch of {table.num_rows:,} rows). Fill them, or leave out the rows or the "
                 "column."
             )
     y = [numbers(name) for name in roles.target]
