@@ -52,7 +52,7 @@ def folder(tmp_path_factory):
     table().to_csv(folder / "people.csv", index=False)
     table(200, seed=1).drop(columns="salary").to_parquet(folder / "next.parquet")
     arguments = ["fit", folder / "people.csv", *FIT, "--ignore", "id", "--pool"]
-    arguments += [folder / "next.parquet", "-o", folder / "model.skops"]
+    arguments += [folder / "next.parquet", "-o", folder / "model.meanparity"]
     status, output, errors = call(*arguments, "--report", folder / "report.html")
     assert status == 0, errors
     (folder / "output.txt").write_text(output)
@@ -76,11 +76,11 @@ def test_one_command_makes_a_model_and_a_report(folder):
         "On the 200 rows of the pool, on which the constraint was imposed, every gap is" in output
     )
     assert "On 120 held-out rows, on which the constraint was not imposed" in output
-    assert output.endswith(f"Model file: {folder / 'model.skops'} Report: {folder / 'report.html'}")
+    assert output.endswith(f"Model file: {folder / 'model.meanparity'} Report: {folder / 'report.html'}")
     page = (folder / "report.html").read_text("utf-8")
     assert "SHA-256" in page
     assert "meanparity fit" in page
-    saved = read(folder / "model.skops")
+    saved = read(folder / "model.meanparity")
     assert saved.about["target"] == "salary"
     assert saved.about["columns"] == ["hours", "grade", "hired", "sex", "race"]
     assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
@@ -88,7 +88,7 @@ def test_one_command_makes_a_model_and_a_report(folder):
 
 def test_people_who_are_scored_have_equal_means(folder, tmp_path):
     status, output = run(
-        "predict", folder / "model.skops", folder / "next.parquet", "-o", tmp_path / "scored.csv"
+        "predict", folder / "model.meanparity", folder / "next.parquet", "-o", tmp_path / "scored.csv"
     )
     assert status == 0
     assert "200 rows with the new column 'predicted salary'" in output
@@ -97,12 +97,12 @@ def test_people_who_are_scored_have_equal_means(folder, tmp_path):
     gap = mean_parity_gap(None, scored["predicted salary"], sensitive_features=people)
     assert gap < 1e-8
     run(
-        *("predict", folder / "model.skops", folder / "next.parquet"),
+        *("predict", folder / "model.meanparity", folder / "next.parquet"),
         *("-o", tmp_path / "free.feather", "--unfairness", "1"),
     )
     free = pd.read_feather(tmp_path / "free.feather")
     assert mean_parity_gap(None, free["predicted salary"], sensitive_features=people) > 20
-    model = load(folder / "model.skops")
+    model = load(folder / "model.meanparity")
     rows = pd.read_parquet(folder / "next.parquet")
     expected = model[-1].tradeoff_.at(1.0).predict(model[:-1].transform(rows.drop(columns="id")))
     assert free["predicted salary"].to_numpy() == pytest.approx(expected)
@@ -240,7 +240,7 @@ def test_bad_files_are_one_line(name, tmp_path):
     elif content is not None:
         csv(path, content)
     before = sorted(tmp_path.iterdir())
-    out = tmp_path / "model.skops"
+    out = tmp_path / "model.meanparity"
     status, output, errors = call(
         *("fit", path, "--target", "salary", "--sensitive", "sex", "-o", out),
         *("--report", tmp_path / "report.html"),
@@ -275,16 +275,16 @@ def test_bad_settings_speak(folder, tmp_path):
         (("--unfairness", "2"), "unfairness=2.0 is not a number between 0 and 1"),
         (("--test-size", "1.5"), "not a share between 0 and 1"),
         (("--control", "sex"), "'sex' has two roles"),
-        (("-o", tmp_path / "no" / "m.skops"), "does not exist. Create it"),
+        (("-o", tmp_path / "no" / "m.meanparity"), "does not exist. Create it"),
         (("-o", tmp_path), "is a folder. Name a file"),
     ):
         with pytest.raises(ValueError, match=message):
             run("fit", people, *FIT, *more)
     with pytest.raises(ValueError, match=r"'scored\.xlsx' has the extension '\.xlsx'"):
-        run("predict", folder / "model.skops", people, "-o", tmp_path / "scored.xlsx")
+        run("predict", folder / "model.meanparity", people, "-o", tmp_path / "scored.xlsx")
     csv(tmp_path / "people.csv", "a,b\n1,2\n")
     with pytest.raises(ValueError, match=r"people\.csv lacks the column 'hours'"):
-        run("predict", folder / "model.skops", tmp_path / "people.csv", "-o", tmp_path / "s.csv")
+        run("predict", folder / "model.meanparity", tmp_path / "people.csv", "-o", tmp_path / "s.csv")
     with pytest.raises(ValueError, match="is no model file"):
         run("predict", people, people, "-o", tmp_path / "s.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
@@ -297,11 +297,11 @@ def test_unknown_choices_are_mistakes_of_the_command(folder):
 
 
 def test_an_altered_model_is_refused(folder, tmp_path):
-    data = bytearray((folder / "model.skops").read_bytes())
+    data = bytearray((folder / "model.meanparity").read_bytes())
     data[len(data) // 2] ^= 1
-    (tmp_path / "model.skops").write_bytes(bytes(data))
+    (tmp_path / "model.meanparity").write_bytes(bytes(data))
     status, _, errors = call(
-        *("predict", tmp_path / "model.skops", folder / "people.csv"),
+        *("predict", tmp_path / "model.meanparity", folder / "people.csv"),
         *("-o", tmp_path / "scored.csv"),
     )
     assert status == 1
@@ -314,8 +314,8 @@ def test_a_full_disk_leaves_nothing(folder, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
-    with pytest.raises(OSError, match=r"No space left on device: .*model\.skops"):
-        run("fit", folder / "people.csv", *FIT, "-o", tmp_path / "model.skops", "--model", "linear")
+    with pytest.raises(OSError, match=r"No space left on device: .*model\.meanparity"):
+        run("fit", folder / "people.csv", *FIT, "-o", tmp_path / "model.meanparity", "--model", "linear")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -323,7 +323,7 @@ def test_formulas_are_not_exported_as_formulas(folder, tmp_path):
     people = table(20, seed=3).assign(id=lambda frame: "=cmd|' /C calc'!A" + frame["id"])
     people.to_parquet(tmp_path / "people.parquet")
     run(
-        *("predict", folder / "model.skops", tmp_path / "people.parquet"),
+        *("predict", folder / "model.meanparity", tmp_path / "people.parquet"),
         *("-o", tmp_path / "scored.csv"),
     )
     assert pd.read_csv(tmp_path / "scored.csv")["id"].str.startswith("'=cmd").all()
@@ -334,7 +334,7 @@ def test_a_folder_that_cannot_be_written(folder, tmp_path):
     locked.mkdir()
     locked.chmod(stat.S_IRUSR | stat.S_IXUSR)
     all_powerful = os.access(locked, os.W_OK)  # root may write everywhere but there
-    target = "/proc/model.skops" if all_powerful else locked / "model.skops"
+    target = "/proc/model.meanparity" if all_powerful else locked / "model.meanparity"
     status, _, errors = call("fit", folder / "people.csv", *FIT, "--model", "linear", "-o", target)
     assert status == 1
     assert len([line for line in errors.splitlines() if ": note: " not in line]) == 1, errors

@@ -39,7 +39,7 @@ def saved(fitted, path):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     fitted = fit_table(coded(), Roles("y", ("sex",)), model="linear")
-    return saved(fitted, tmp_path_factory.mktemp("model") / "m.skops")
+    return saved(fitted, tmp_path_factory.mktemp("model") / "m.meanparity")
 
 
 def test_codes_that_look_like_numbers_stay_codes(model, tmp_path):
@@ -167,7 +167,7 @@ def test_empty_groups_time_zones_and_numbers_can_be_saved(tmp_path):
     frame["age"] = np.random.default_rng(0).normal(40, 9, 300)
     roles = Roles("salary", ("sex",), ignored=("id",))
     fitted = fit_table(frame, roles, model="linear", missing="group")
-    back = saved(fitted, tmp_path / "m.skops").model
+    back = saved(fitted, tmp_path / "m.meanparity").model
     rows = frame[list(fitted.columns)]
     assert back.predict(rows) == pytest.approx(fitted.pipeline.predict(rows))
     with pytest.warns(ParityWarning, match="is read as a number"):

@@ -70,7 +70,7 @@ def fit(
     test_size: TestSize = 0.2,
     seed: Seed = 0,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Model file, such as model.skops.")
+        Path | None, typer.Option("-o", "--output", help="Model file, such as model.meanparity.")
     ] = None,
     report: Annotated[
         Path | None, typer.Option(help="HTML file for the report, such as report.html.")
@@ -89,7 +89,7 @@ def fit(
 
     - `meanparity fit people.csv --target salary --sensitive sex --control grade --max-gap 500`
 
-    - `meanparity fit people.csv --target salary --sensitive sex --pool next.csv -o model.skops`
+    - `meanparity fit people.csv --target salary --sensitive sex --pool next.csv -o model.meanparity`
     """
     from meanparity.persistence import save
     from meanparity.tables import Roles, fit_table, read_frame

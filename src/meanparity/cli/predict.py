@@ -33,9 +33,9 @@ def predict(
 
     Examples
     --------
-    - `meanparity predict model.skops new.csv -o scored.parquet`
+    - `meanparity predict model.meanparity new.csv -o scored.parquet`
 
-    - `meanparity predict model.skops new.csv -o scored.csv --unfairness 0.2`
+    - `meanparity predict model.meanparity new.csv -o scored.csv --unfairness 0.2`
     """
     from meanparity.persistence import read
     from meanparity.tables import score_file

@@ -19,8 +19,10 @@ from meanparity.data.groups import Groups, label_name
 from meanparity.data.rows import Rows
 from meanparity.kernels.spec import Kernel
 from meanparity.linalg.features import pivoted_cholesky
+from meanparity.state import stored
 
 
+@stored("CovarianceParity")
 @dataclass(eq=False, repr=False)
 class CovarianceParity(Constraint):
     """The predictions are uncorrelated with the sensitive features in a kernel's feature space.

@@ -11,8 +11,10 @@ from meanparity.constraints.contrasts import mean_contrasts
 from meanparity.constraints.functionals import Functionals
 from meanparity.constraints.numbers import NumberFunctions
 from meanparity.data.rows import Rows
+from meanparity.state import stored
 
 
+@stored("MeanParity")
 @dataclass(eq=False, repr=False, kw_only=True)
 class MeanParity(Constraint):
     """The mean prediction is the same in every group.
@@ -138,6 +140,7 @@ class MeanParity(Constraint):
         return mean_contrasts(rows, functions if functions.is_settled else functions.settle(rows))
 
 
+@stored("ResidualParity")
 @dataclass(eq=False, repr=False, kw_only=True)
 class ResidualParity(MeanParity):
     """The mean error is the same in every group: ``mean(y − g | group j) = mean(y − g)``.

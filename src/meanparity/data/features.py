@@ -16,6 +16,7 @@ from meanparity._typing import Features
 from meanparity.data.columns import is_position
 from meanparity.data.files import is_files
 from meanparity.data.partitions import is_dask
+from meanparity.state import stored
 
 
 def in_memory(X: Any) -> bool:
@@ -39,6 +40,7 @@ def refuse_collections(X: Any) -> None:
         )
 
 
+@stored("FeatureLayout")
 @dataclass(frozen=True)
 class FeatureLayout:
     """Which columns X has: settled in fit, and the same for rows to predict.
@@ -141,7 +143,7 @@ class FeatureLayout:
             X = np.asarray(X, dtype=object)  # numbers stay numbers beside text
         return (X.tocsc() if sparse.issparse(X) else X)[:, self._features]
 
-    def sensitive_values(self, X: Any) -> dict[str, Any]:
+    def sensitive_values(self, X: Any) -> dict[Any, Any]:
         """The sensitive columns of X, by name, or by position if X has no names."""
         frame = _frame(X)
         shape = _shape(X, frame)
@@ -150,10 +152,10 @@ class FeatureLayout:
                 f"X has shape {shape}, but fit saw {self.n_columns} columns, the sensitive ones "
                 "among them. Pass all of them, or sensitive_features."
             )
-        values: dict[str, Any] = {}
+        values: dict[Any, Any] = {}
         for position in self.sensitive:
             if frame is not None:
-                values[str(frame.columns[position])] = frame[:, position].to_native()
+                values[frame.columns[position]] = frame[:, position].to_native()
             elif sparse.issparse(X):
                 values[f"column {position}"] = X.tocsc()[:, [position]].toarray()[:, 0]
             else:

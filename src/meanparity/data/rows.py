@@ -27,6 +27,7 @@ from meanparity.data.columns import (
     require_numbers,
 )
 from meanparity.data.groups import Groups, combine, group_sums
+from meanparity.state import stored
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,7 @@ class Grouping:
         return replace(self, codes=self.codes[cells])
 
 
+@stored("Schema")
 @dataclass(frozen=True)
 class Schema:
     """How sensitive and control columns are read: settled in fit, and the same for all other rows.
@@ -114,6 +116,7 @@ class Schema:
         return Rows._from_levels(self, read_levels(columns, self.missing), sample_weight, y)
 
 
+@stored("Rows")
 @dataclass(frozen=True, eq=False, repr=False)
 class Rows:
     """n rows in k cells, as a constraint sees them.

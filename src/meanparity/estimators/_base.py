@@ -32,7 +32,7 @@ from meanparity.estimators._messages import (
     warn_about_input,
     warn_about_result,
 )
-from meanparity.kernels.bound import BoundKernel
+from meanparity.kernels.bound import KernelExpansion
 from meanparity.kernels.spec import AbstractKernel, Kernel, resolve_kernel
 from meanparity.solvers.features import KernelFeatures, LinearFeatures
 from meanparity.solvers.problem import (
@@ -44,6 +44,9 @@ from meanparity.solvers.problem import (
 from meanparity.tradeoff.curve import Comparison, CurveSums
 from meanparity.tradeoff.tradeoff import TableFunctions, Tradeoff
 
+_FUNCTION_ATTRIBUTES = ("coef_", "dual_coef_", "X_fit_", "intercept_")
+COLUMNS = ("n_features_in_", "feature_names_in_")
+PREDICTS_WITH = (*COLUMNS, "_function", "_loss", "classes_", "unfairness_", *_FUNCTION_ATTRIBUTES)
 FIT_METADATA = {"sensitive_features": True, "control_features": True, "pool": True}
 
 
@@ -208,7 +211,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
             pool_cells=Cells(there.codes, len(there.cells), there.weights),
         )
 
-    def _fit(self, solver: Solver, X: Any, y: Any, **people: Any) -> tuple[FitInput, Solution]:
+    def _fit(self, solver: Solver, X: Any, y: Any, **people: Any) -> Solution:
         """Read, state the problem, solve, store."""
         constraint = self._checked_constraint()
         data = self._read(constraint, X, y, **people)
@@ -218,7 +221,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
             warn_about_input(constraint, data, problem.functionals, problem.pool)
             solution = solver.solve(problem)
         self._store(constraint, data, problem.functionals, problem.pool, solution)
-        return data, solution
+        return solution
 
     def _store(
         self,
@@ -253,7 +256,8 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         if data.pool is not None:
             of_pool = data.pool.rows.group_means(means.pool_cells)
             self.pool_group_means_ = _as_floats(of_pool, single)
-        self.groups_ = rows.groups
+        groups = rows.groups
+        self.group_counts_ = {} if groups is None else groups.counts_by_key
         self.continuous_ = rows.schema.continuous
         self.n_conditions_ = functionals.count + pool.count
         self.implies_mean_parity_ = all(
@@ -264,6 +268,11 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         }
         self.solver_, self.solver_info_ = solution.info.solver, solution.info
         self._function = function
+        for name in _FUNCTION_ATTRIBUTES:
+            self.__dict__.pop(name, None)  # of an earlier fit
+        self.__dict__.update(
+            function_attributes(solution.basis, function.coef, function.intercept, single)
+        )
         self.n_features_in_ = data.layout.n_columns
         if data.layout.names is None and hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # kernel values with training rows and pool have no names
@@ -316,7 +325,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _read_features(self, X: Any) -> Features:
         """Features of rows to predict, compared with those of fit the way scikit-learn does."""
-        layout = self.tradeoff_.basis.layout
+        layout = self._function.basis.layout
         named, checked = hasattr(X, "columns"), not layout.drop_sensitive
         if named and checked:  # scikit-learn names the columns that differ
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -327,7 +336,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _values(self, X: Any) -> FloatArray:
         """Values of the function at the rows of X: (n,), or (n, m) for several outputs."""
-        check_is_fitted(self, "tradeoff_")
+        check_is_fitted(self, "unfairness_")
         features, function = self._read_features(X), self._function
         values = function.basis.functions.evaluate(features, function.coef) + function.intercept
         return values[:, 0] if function.single_output else values
@@ -413,12 +422,11 @@ def _as_floats(means: dict[Any, FloatArray], single_output: bool) -> dict[Any, A
 
 
 def function_attributes(
-    basis: Basis, coef: FloatArray, intercept: FloatArray, single_output: bool, points: Features
+    basis: Basis, coef: FloatArray, intercept: FloatArray, single_output: bool
 ) -> dict[str, Any]:
     """The attributes of a fitted function under the names that scikit-learn's users know.
 
-    ``coef_`` for functions of columns, ``dual_coef_`` and ``X_fit_`` for kernel functions at
-    `points` or at landmarks; None for points that are not kept.
+    ``coef_`` for functions of columns, ``dual_coef_`` and ``X_fit_`` for kernel functions.
     """
     found: dict[str, Any] = {}
     if isinstance(basis, LinearFeatures):
@@ -428,10 +436,9 @@ def function_attributes(
         found["dual_coef_"] = coef[:, 0] if single_output else coef
         if isinstance(basis, KernelFeatures):
             found["X_fit_"] = basis.landmarks
-        elif points is not None:
-            found["X_fit_"] = points
-            origin = basis.linear_origin if isinstance(basis, BoundKernel) else None
-            if origin is not None:  # a linear kernel, whose coefficients sum to zero
-                intercept = intercept - origin @ (points.T @ coef)
+        elif isinstance(basis, KernelExpansion) and basis.points is not None:
+            found["X_fit_"] = basis.points
+            if basis.origin is not None:  # a linear kernel, whose coefficients sum to zero
+                intercept = intercept - basis.origin @ (basis.points.T @ coef)
     found["intercept_"] = float(intercept[0]) if single_output else intercept
     return found

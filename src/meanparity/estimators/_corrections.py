@@ -30,8 +30,10 @@ from meanparity.solvers.choose import resolve_solver
 from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.primal import ByColumns
 from meanparity.solvers.problem import Basis, ConstrainedProblem, Solution
+from meanparity.state import stored
 
 
+@stored("Effect")
 @dataclass(frozen=True, eq=False)
 class Effect:
     """What a correction does to the gaps on the rows of fit and on the pool.
@@ -53,6 +55,11 @@ class Effect:
     after: FloatArray
     residual: float
     size: float
+
+    @classmethod
+    def unknown(cls) -> Self:
+        """What is not told about the rows of fit."""
+        return cls(((), ()), np.zeros(0), np.zeros(0), float("nan"), float("nan"))
 
     def gaps(self, unfairness: float) -> tuple[dict[str, float], dict[str, float]]:
         """Gaps at a position of the dial, on the rows of fit and on the pool."""
@@ -138,6 +145,7 @@ def read_groups_input(X: Any, y: Any, **people: Any) -> FitInput:
     return data
 
 
+@stored("FunctionCorrection", anonymous=lambda c: replace(c, effect=Effect.unknown()))
 @dataclass(frozen=True, eq=False)
 class FunctionCorrection:
     """A function g of X with the least ``Σ u g² + α‖g‖²`` for which f + g meets the constraint.
@@ -223,6 +231,7 @@ class FunctionCorrection:
         return values[:, 0]
 
 
+@stored("GroupShifts", anonymous=lambda s: replace(s, effect=Effect.unknown()))
 @dataclass(frozen=True, eq=False)
 class GroupShifts:
     """A constant for each combination of sensitive and control values: the least shift of all.

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint
 from meanparity.data.fit_input import FitInput, check_unfairness
-from meanparity.estimators._base import FIT_METADATA, resolve_constraint
+from meanparity.estimators._base import FIT_METADATA, PREDICTS_WITH, resolve_constraint
 from meanparity.estimators._report import Reporting
 from meanparity.estimators.selection import (
     Candidate,
@@ -35,6 +35,7 @@ from meanparity.solvers.held_out import Smoother, centred_columns, centred_kerne
 from meanparity.solvers.nystrom import Nystrom, in_features
 from meanparity.solvers.problem import ConstrainedProblem
 
+CV_PREDICTS_WITH = (*PREDICTS_WITH, "best_estimator_", "alpha_", "gamma_")
 _SEARCH = ("alphas", "gammas", "cv", "scoring")
 
 

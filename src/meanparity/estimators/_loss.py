@@ -13,22 +13,17 @@ from sklearn.utils import column_or_1d
 from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint
 from meanparity.constraints.functionals import Functionals
-from meanparity.data.features import stack
 from meanparity.data.fit_input import FitInput
 from meanparity.estimators._base import (
     KernelParameters,
     Means,
     Measured,
     ParityEstimator,
-    function_attributes,
 )
-from meanparity.kernels.bound import BoundKernel
 from meanparity.losses.base import Loss
 from meanparity.solvers.choose import resolve_loss_solver
 from meanparity.solvers.problem import ConstrainedProblem, Solution
 from meanparity.tradeoff.loss_tradeoff import LossTradeoff
-
-_FUNCTION = ("coef_", "dual_coef_", "X_fit_", "intercept_")
 
 
 class LossEstimator(KernelParameters, ParityEstimator):
@@ -43,10 +38,9 @@ class LossEstimator(KernelParameters, ParityEstimator):
         loss.check(y)
         self._loss = loss
         solver = resolve_loss_solver(self.solver)
-        data, solution = self._fit(solver, X, y, **people)
+        solution = self._fit(solver, X, y, **people)
         assert solution.runs is not None
         runs = dict(zip(("constrained", "free"), solution.runs, strict=True))
-        self._solution = solution
         self.history_ = {
             name: {"objective": run.loss, "gap": run.gap} for name, run in runs.items()
         }
@@ -60,26 +54,18 @@ class LossEstimator(KernelParameters, ParityEstimator):
                     ConvergenceWarning,
                     stacklevel=3,
                 )
-        for name in set(_FUNCTION) & set(vars(self)):
-            delattr(self, name)
-        points, function = None, self._function
-        if isinstance(solution.basis, BoundKernel) and solution.basis.has_points:
-            points = data.X if data.pool is None else stack(data.X, data.pool.X)
-        self.__dict__.update(
-            function_attributes(solution.basis, function.coef, function.intercept, True, points)
-        )
         return self
 
     def _problem(self, constraint: Constraint, data: FitInput) -> ConstrainedProblem:
         loss, on_response = self._loss, constraint.scale == "response"
         self._refuse_scale(constraint, loss, on_response)
         solver: Any = getattr(self.solver, "optimizer", None) or self.solver
-        warm = getattr(solver, "warm_start", False)
+        earlier = getattr(self, "tradeoff_", None) if getattr(solver, "warm_start", False) else None
         return replace(
             super()._problem(constraint, data),
             loss=loss,
             on_response=on_response,
-            start=getattr(self, "_solution", None) if warm else None,
+            start=None if earlier is None else earlier.solution,
         )
 
     def _tradeoff(

@@ -12,16 +12,15 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from meanparity._typing import Features, FloatArray
+from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint
 from meanparity.constraints.functionals import Functionals, check_functionals
-from meanparity.data.features import in_memory, stack
+from meanparity.data.features import in_memory
 from meanparity.data.fit_input import FitInput, PoolInput, check_alpha
 from meanparity.data.partitions import is_dask
 from meanparity.estimators._base import (
     FIT_METADATA,
     ParityEstimator,
-    function_attributes,
     pool_functionals,
 )
 from meanparity.estimators._messages import (
@@ -31,15 +30,12 @@ from meanparity.estimators._messages import (
 )
 from meanparity.estimators._report import Reporting
 from meanparity.exceptions import warn
-from meanparity.kernels.bound import BoundKernel
 from meanparity.solvers.choose import resolve_solver
 from meanparity.solvers.normal import Held, Moments, solve_sums
 from meanparity.solvers.nystrom import Nystrom
 from meanparity.solvers.problem import Fit, Solution, Solver, SolverInfo
 from meanparity.statistics.collect import Collector
 from meanparity.statistics.statistics import KeyedCells, Statistics
-
-_FUNCTION = ("coef_", "dual_coef_", "X_fit_", "intercept_")
 
 
 def _fits_sums(estimator: SumsRegressor) -> bool:
@@ -70,18 +66,9 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         if not in_memory(X):
             statistics = self._collector(self._checked_constraint()).collect(X, y, **people)
             return self.fit_statistics(statistics, pool=pool)
-        data, solution = self._fit(solver, X, y, pool=pool, **people)
-        self._forget((*_FUNCTION, "statistics_"))
-        points = None
-        if isinstance(solution.basis, BoundKernel) and solution.basis.has_points:
-            points = data.X if data.pool is None else stack(data.X, data.pool.X)
-        self.__dict__.update(self._attributes(points))
+        self._fit(solver, X, y, pool=pool, **people)
+        self._forget(("statistics_",))
         return self
-
-    def _attributes(self, points: Features) -> dict[str, Any]:
-        function = self._function
-        basis, single = function.basis.functions, function.single_output
-        return function_attributes(basis, function.coef, function.intercept, single, points)
 
     def _forget(self, names: tuple[str, ...]) -> None:
         """Drop attributes of an earlier fit."""
@@ -213,8 +200,6 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
                 statistics, pool_cells, functionals, there, collector, start
             )
         self._store(constraint, data, functionals, there, _in_cell_order(solution, data))
-        self._forget(_FUNCTION)
-        self.__dict__.update(self._attributes(None))
         self.statistics_ = kept
         return self
 

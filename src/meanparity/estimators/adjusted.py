@@ -24,7 +24,7 @@ from meanparity.data.fit_input import (
     sensitive_values,
 )
 from meanparity.data.pool import Pool
-from meanparity.estimators._base import FIT_METADATA
+from meanparity.estimators._base import COLUMNS, FIT_METADATA
 from meanparity.estimators._corrections import (
     FunctionCorrection,
     GroupShifts,
@@ -33,8 +33,13 @@ from meanparity.estimators._corrections import (
     read_groups_input,
 )
 from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions
+from meanparity.state import stored
 
 
+@stored(
+    "ParityAdjusted",
+    predicts_with=(*COLUMNS, "estimator_", "_correction", "_layout", "_unfairness"),
+)
 class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""Any regressor f, such as gradient boosting, plus the smallest correction that gives parity.
 

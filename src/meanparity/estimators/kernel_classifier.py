@@ -13,10 +13,12 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint
+from meanparity.estimators._base import PREDICTS_WITH
 from meanparity.estimators._loss import LossEstimator, require_target
 from meanparity.kernels.spec import AbstractKernel
 from meanparity.losses import Loss, resolve_loss
 from meanparity.solvers.problem import Solver
+from meanparity.state import stored
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -26,6 +28,7 @@ def _has_probabilities(estimator: Any) -> bool:
     return True
 
 
+@stored("ParityKernelClassifier", predicts_with=PREDICTS_WITH)
 class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[misc]
     r"""Classification into two classes whose scores or probabilities meet a parity constraint.
 

@@ -9,12 +9,15 @@ from sklearn.base import RegressorMixin
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint
+from meanparity.estimators._base import PREDICTS_WITH
 from meanparity.estimators._loss import LossEstimator, single_target
 from meanparity.kernels.spec import AbstractKernel
 from meanparity.losses import Loss, resolve_loss
 from meanparity.solvers.problem import Solver
+from meanparity.state import stored
 
 
+@stored("ParityKernelRegressor", predicts_with=PREDICTS_WITH)
 class ParityKernelRegressor(RegressorMixin, LossEstimator):  # type: ignore[misc]
     r"""Regression with any loss whose predictions meet a parity constraint.
 

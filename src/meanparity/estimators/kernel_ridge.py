@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from meanparity.constraints import Constraint
-from meanparity.estimators._base import KernelParameters
+from meanparity.estimators._base import PREDICTS_WITH, KernelParameters
 from meanparity.estimators._sums import SumsRegressor
 from meanparity.kernels.spec import AbstractKernel
 from meanparity.solvers.choose import resolve_solver
 from meanparity.solvers.problem import Solver
+from meanparity.state import stored
 
 
+@stored("ParityKernelRidge", predicts_with=PREDICTS_WITH)
 class ParityKernelRidge(KernelParameters, SumsRegressor):
     r"""Kernel ridge regression whose predictions meet a parity constraint.
 
@@ -70,7 +72,7 @@ class ParityKernelRidge(KernelParameters, SumsRegressor):
     intercept_ : float or (m,) array
         The constant, 0 without `fit_intercept`.
     group_means_, pool_group_means_, parity_residual_, gaps_, pool_gaps_, n_conditions_, \
-tradeoff_, unfairness_, groups_, continuous_, unconstrained_strata_, implies_mean_parity_, \
+tradeoff_, unfairness_, group_counts_, continuous_, unconstrained_strata_, implies_mean_parity_, \
 solver_, solver_info_, statistics_, n_features_in_, feature_names_in_
         See `ParityRidge`.
 

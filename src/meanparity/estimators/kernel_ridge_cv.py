@@ -8,13 +8,15 @@ from typing import Any, Self
 import numpy as np
 
 from meanparity.constraints import Constraint
-from meanparity.estimators._cv import CrossValidated
+from meanparity.estimators._cv import CV_PREDICTS_WITH, CrossValidated
 from meanparity.estimators.kernel_ridge import ParityKernelRidge
 from meanparity.estimators.selection import Candidate, SmallestLoss
 from meanparity.kernels.spec import AbstractKernel
 from meanparity.solvers.problem import Solver
+from meanparity.state import stored
 
 
+@stored("ParityKernelRidgeCV", predicts_with=CV_PREDICTS_WITH)
 class ParityKernelRidgeCV(CrossValidated):
     r"""`ParityKernelRidge` with the penalty, and gamma, that predict held-out rows best.
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 from meanparity.constraints import Constraint
+from meanparity.estimators._base import PREDICTS_WITH
 from meanparity.estimators._sums import SumsRegressor
 from meanparity.solvers.choose import resolve_solver
 from meanparity.solvers.primal import ByColumns
 from meanparity.solvers.problem import Solver
+from meanparity.state import stored
 
 
+@stored("ParityRidge", predicts_with=PREDICTS_WITH)
 class ParityRidge(SumsRegressor):
     r"""Linear ridge regression whose predictions meet a parity constraint.
 
@@ -67,8 +70,8 @@ class ParityRidge(SumsRegressor):
         Everything between the constrained and the free fit.
     unfairness_ : float
         The dial's position in fit.
-    groups_ : Groups or None
-        The groups; None if all sensitive columns are numbers.
+    group_counts_ : dict
+        Number of training rows in each group; empty if all sensitive columns are numbers.
     continuous_ : tuple of str
         The sensitive columns that were treated as numbers.
     unconstrained_strata_ : dict

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 from meanparity.constraints import Constraint
-from meanparity.estimators._cv import CrossValidated
+from meanparity.estimators._cv import CV_PREDICTS_WITH, CrossValidated
 from meanparity.estimators.ridge import ParityRidge
 from meanparity.estimators.selection import SmallestLoss
 from meanparity.solvers.problem import Solver
+from meanparity.state import stored
 
 
+@stored("ParityRidgeCV", predicts_with=CV_PREDICTS_WITH)
 class ParityRidgeCV(CrossValidated):
     r"""`ParityRidge` with the penalty that predicts held-out rows best.
 

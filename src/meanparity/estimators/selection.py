@@ -22,10 +22,12 @@ from meanparity.data.fit_input import FitInput
 from meanparity.data.rows import refuse_identifier
 from meanparity.solvers.held_out import LeaveOneOut, Smoother, predict_folds
 from meanparity.solvers.problem import ConstrainedProblem
+from meanparity.state import stored
 
 Candidate = dict[str, Any]
 
 
+@stored("SmallestLoss")
 @dataclass(frozen=True)
 class SmallestLoss:
     """The smallest squared error on held-out rows, among candidates with a small enough gap there.

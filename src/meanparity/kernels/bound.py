@@ -9,7 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +19,10 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from meanparity._typing import Features, FloatArray
 from meanparity.linalg.blas import multiply
 from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks
+from meanparity.state import stored
+
+if TYPE_CHECKING:
+    from meanparity.kernels.spec import AbstractKernel
 
 _GRAM_ROWS = 256  # rows of a Gram block: wide blocks of few rows stay in cache between operations
 BLOCK_NUMBERS = 2**22  # kernel values held at a time when they are not stored (32 MiB)
@@ -32,13 +37,6 @@ class BoundKernel(ABC):
     ) -> FloatArray:
         """``κ(rows, points)``, (len(rows), len(points)), written to `out` if given."""
 
-    has_points: ClassVar[bool] = True  # whether it is centred on rows of features
-
-    @property
-    def linear_origin(self) -> FloatArray | None:
-        """What a linear kernel subtracts from all rows, (d,); None for all other kernels."""
-        return None
-
     def diagonal(self, rows: Features) -> FloatArray:
         """``κ(x, x)`` of the points themselves, whose features are `rows`: (n,)."""
         parts = row_blocks(rows.shape[0], 64)
@@ -52,6 +50,42 @@ class BoundKernel(ABC):
         for part in row_blocks(rows.shape[0], max(BLOCK_NUMBERS // len(coef), 1)):
             multiply(self.block(rows[part], points), coef, values[part])
         return values
+
+
+@stored("KernelExpansion")
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelExpansion:
+    """Functions ``Σ_i c_i κ(·, z_i)`` of n points z.
+
+    Parameters
+    ----------
+    kernel : AbstractKernel
+        κ.
+    points : (n, d) array or sparse matrix, or None
+        z; None for a precomputed kernel, whose rows are kernel values with the points.
+    names : tuple of str or None
+        Names of the columns, for kernels of named columns.
+    origin : (d,) array or None
+        What a linear kernel subtracts from all rows.
+    """
+
+    kernel: AbstractKernel
+    points: Features | None
+    names: tuple[str, ...] | None = None
+    origin: FloatArray | None = None
+
+    @cached_property
+    def bound(self) -> BoundKernel:
+        """The kernel, bound to the points."""
+        if self.points is None:
+            return PrecomputedKernel()
+        if self.origin is not None:
+            return linear(self.points, self.origin)
+        return self.kernel.bind(self.points, self.names)
+
+    def evaluate(self, X: Features, coef: FloatArray) -> FloatArray:
+        """Values at the rows of X of the functions with coefficients coef, (n, m)."""
+        return self.bound.evaluate(X, coef)
 
 
 def gram(kernel: BoundKernel, X: Features, *, advice: str) -> SymmetricMatrix:
@@ -77,11 +111,6 @@ class ProductKernel(BoundKernel):
     left: Callable[[Features], Features]
     right: Features  # (n, p)
     finish: Callable[[FloatArray], None]
-
-    @property
-    def linear_origin(self) -> FloatArray | None:
-        """What a linear kernel subtracts from all rows, (d,)."""
-        return self.left.origin if isinstance(self.left, _Shift) else None
 
     def block(
         self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
@@ -118,8 +147,6 @@ class PairwiseKernel(BoundKernel):
 @dataclass(frozen=True, eq=False)
 class PrecomputedKernel(BoundKernel):
     """Rows are kernel values with the points already."""
-
-    has_points: ClassVar[bool] = False
 
     def block(
         self, rows: Features, points: slice = slice(None), out: FloatArray | None = None

@@ -18,6 +18,7 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS
 from meanparity._typing import Features
 from meanparity.kernels import bound
 from meanparity.kernels.bound import BoundKernel
+from meanparity.state import stored
 
 KERNEL_NAMES = (*sorted(KERNEL_PARAMS), "precomputed")
 _BOOL: Any = (bool, np.bool_)
@@ -46,6 +47,7 @@ class AbstractKernel(ABC):
         return KernelProduct((resolve_kernel(other), self))
 
 
+@stored("Kernel")
 @dataclass(frozen=True)
 class Kernel(AbstractKernel):
     """One kernel, on all columns or some.
@@ -146,6 +148,7 @@ class Kernel(AbstractKernel):
         return {name: value for name, value in named.items() if name in takes and value is not None}
 
 
+@stored("KernelSum")
 @dataclass(frozen=True)
 class KernelSum(AbstractKernel):
     """The sum of kernels."""
@@ -157,6 +160,7 @@ class KernelSum(AbstractKernel):
         return bound.CombinedKernel(tuple(part.bind(X, names) for part in self.parts), np.add)
 
 
+@stored("KernelProduct")
 @dataclass(frozen=True)
 class KernelProduct(AbstractKernel):
     """The product of kernels."""

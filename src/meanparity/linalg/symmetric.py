@@ -42,6 +42,15 @@ def row_blocks(stop: int, size: int, start: int = 0) -> list[slice]:
     return [slice(first, min(first + size, stop)) for first in range(start, stop, size)]
 
 
+def require_finite(values: FloatArray) -> None:
+    """Raise `ValueError` when a value of a kernel is infinite or not a number."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "The kernel matrix has infinite or undefined values. Scale the features, for "
+            "instance with StandardScaler, or choose another kernel."
+        )
+
+
 class SymmetricFactor(Protocol):
     """What a solver needs of a factorised ``K + shift·I``."""
 
@@ -172,15 +181,8 @@ class SymmetricMatrix:
     def require_finite(self) -> None:
         """Raise `ValueError` when an entry is infinite or not a number."""
         for rows in row_blocks(len(self), _TILE):
-            if not np.isfinite(np.triu(self.array[rows, rows.start :], 1)).all():
-                break
-        else:
-            if np.isfinite(self.diagonal).all():
-                return
-        raise ValueError(
-            "The kernel matrix has infinite or undefined values. Scale the features, for "
-            "instance with StandardScaler, or choose another kernel."
-        )
+            require_finite(np.triu(self.array[rows, rows.start :], 1))
+        require_finite(self.diagonal)
 
     def _mirror(self, rows: slice, root: FloatArray | None) -> None:
         """Copy rows of the matrix, right of the diagonal, to the columns below it; scaled there."""

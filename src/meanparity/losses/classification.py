@@ -10,8 +10,10 @@ from scipy.special import expit
 
 from meanparity._typing import FloatArray
 from meanparity.losses.base import Loss, Rounded, positive, ramp, ramp_bend, rise
+from meanparity.state import stored
 
 
+@stored("Logistic")
 @dataclass(frozen=True)
 class Logistic(Loss):
     """``log(1 + e^g) − y g`` for y of 0 or 1; the response is the probability of 1.
@@ -55,6 +57,7 @@ class Logistic(Loss):
         return float(np.log(p / (1 - p)))
 
 
+@stored("Hinge")
 @dataclass(frozen=True)
 class Hinge(Rounded):
     """``max(1 − t g, 0)`` for t = −1 or 1, given as y of 0 or 1: support vector classification.

@@ -10,6 +10,7 @@ from scipy.special import xlogy
 
 from meanparity._typing import FloatArray
 from meanparity.losses.base import Loss
+from meanparity.state import stored
 
 
 class _LogLink(Loss):
@@ -34,6 +35,7 @@ class _LogLink(Loss):
         return float(np.log(max(np.average(y, weights=weights), np.finfo(float).tiny)))
 
 
+@stored("Poisson")
 @dataclass(frozen=True)
 class Poisson(_LogLink):
     """Half the Poisson deviance, ``y log(y/μ) − y + μ`` with ``μ = e^g``: counts.
@@ -65,6 +67,7 @@ class Poisson(_LogLink):
             )
 
 
+@stored("Gamma")
 @dataclass(frozen=True)
 class Gamma(_LogLink):
     """Half the Gamma deviance, ``log(μ/y) + y/μ − 1`` with ``μ = e^g``: positive amounts.

@@ -8,8 +8,10 @@ import numpy as np
 
 from meanparity._typing import FloatArray
 from meanparity.losses.base import Loss, Rounded, positive, ramp, ramp_bend, rise
+from meanparity.state import stored
 
 
+@stored("Squared")
 @dataclass(frozen=True)
 class Squared(Loss):
     """``(y − g)²``.
@@ -33,6 +35,7 @@ class Squared(Loss):
         return np.full_like(score, 2.0)
 
 
+@stored("Huber")
 @dataclass(frozen=True)
 class Huber(Loss):
     """``z²`` for errors z up to epsilon, ``2ε|z| − ε²`` beyond: large errors count linearly.
@@ -68,6 +71,7 @@ class Huber(Loss):
         return np.where(np.abs(y - score) <= self.epsilon, 2.0, 0.0)
 
 
+@stored("SmoothL1")
 @dataclass(frozen=True)
 class SmoothL1(Loss):
     """``z²/(2β)`` for errors z up to β, ``|z| − β/2`` beyond: the paper's smooth L1 loss.
@@ -101,6 +105,7 @@ class SmoothL1(Loss):
         return Huber(self.beta).curvature(y, score) / (2 * self.beta)
 
 
+@stored("Quantile")
 @dataclass(frozen=True)
 class Quantile(Rounded):
     """The pinball loss ``q z`` of errors above, ``(q − 1) z`` of errors below: scores a quantile.
@@ -154,6 +159,7 @@ class Quantile(Rounded):
         return float(y[order][min(int(np.searchsorted(share, self.quantile)), len(y) - 1)])
 
 
+@stored("EpsilonInsensitive")
 @dataclass(frozen=True)
 class EpsilonInsensitive(Rounded):
     """``max(|z| − ε, 0)``: errors up to ε count nothing, as in support vector regression.

@@ -1,58 +1,77 @@
-"""Model files: skops, a digest of every byte, and a list of the types that may be in them."""
+"""Model files: explicit state under a format number, without pickle.
+
+A file is an npz archive of arrays with a header in JSON, sealed by a digest of every byte; see
+`meanparity.state` for what the header says.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import struct
-import zipfile
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from meanparity.files import write_atomically
-from meanparity.persistence.trusted import TRUSTED
+import meanparity.baselines
+import meanparity.estimators  # noqa: F401  (every kind of model is known)
+from meanparity.files import FORMAT, check_format, pack, unpack, write_atomically
+from meanparity.persistence.foreign import read_foreign, write_foreign
+from meanparity.state import Reader, Writer
 
-_SEAL = b"meanparity sha256 "
-_LENGTH = len(_SEAL) + 64
+_WHAT = "model file"
 _PACKAGES = ("meanparity", "numpy", "scipy", "scikit-learn", "skrub", "skops")
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a model file holds.
+    """What a model file contains.
 
     Parameters
     ----------
     model : estimator
         The fitted model or pipeline.
     about : dict
-        What was said of it: text, numbers, lists and dicts.
+        Notes that were saved with it: text, numbers, lists and dicts.
     versions : dict
-        The packages that wrote it.
+        The packages that wrote it, and their versions.
+    minimal : bool
+        Whether it contains only what predicting needs.
     """
 
     model: Any
     about: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
+    minimal: bool = False
 
 
-def save(model: Any, path: str | os.PathLike[str], *, about: dict[str, Any] | None = None) -> None:
-    """Write a fitted model or pipeline to a file; another file there is replaced at once.
+def save(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    about: dict[str, Any] | None = None,
+    minimal: bool = False,
+) -> None:
+    """Write a fitted model or pipeline to a file; an existing file is replaced atomically.
 
-    The file is one of skops: a zip of arrays and JSON, nothing that runs. It holds the fits under
-    parity and without, so that the dial can still be turned; exact kernel fits hold their training
-    rows, and all fits the groups of the training rows and hashes of these rows.
+    The file contains arrays and JSON, and nothing in it can run. By default, it contains the fits
+    under parity and without, so that the dial can still be turned, and the mean predictions of
+    groups. Files of exact kernel models contain the features of the training rows and of the pool,
+    because their predictions are sums over these rows; the training targets can be computed from
+    them. Files of models with other losses contain the targets, scores and groups of the training
+    rows, from which `tradeoff_` computes its curves.
 
     Parameters
     ----------
     model : fitted estimator or Pipeline
         The model.
     path : str or path
-        Where.
+        Where to write.
     about : dict, optional
-        Text, numbers, lists and dicts to keep beside it.
+        Text, numbers, lists and dicts to save with it.
+    minimal : bool, default=False
+        Whether to leave out everything that predicting does not need: `tradeoff_`, and everything
+        about groups and training rows. A model that is loaded from such a file predicts the same
+        values, at one position of the dial.
 
     Examples
     --------
@@ -60,33 +79,28 @@ def save(model: Any, path: str | os.PathLike[str], *, about: dict[str, Any] | No
     >>> from meanparity import ParityRidge
     >>> from meanparity.datasets import make_synthetic
     >>> X, y, s = make_synthetic(200, random_state=0)
-    >>> path = Path(tempfile.mkdtemp()) / "model.skops"
+    >>> path = Path(tempfile.mkdtemp()) / "model.meanparity"
     >>> save(ParityRidge().fit(X, y, sensitive_features=s), path)
     >>> load(path).tradeoff_.predict(X, unfairness=[0.0, 1.0]).shape
     (2, 200)
     """
-    skops = _skops()
-    content = {"model": model, "about": about or {}, "versions": _versions()}
-    try:
-        data = skops.dumps(content, compression=zipfile.ZIP_DEFLATED, compresslevel=6)
-    except Exception as error:
-        raise ValueError(
-            f"{type(model).__name__} cannot be written without pickle: {error}"
-        ) from error
-    odd = _untrusted(data)
-    if odd:
-        raise ValueError(
-            f"The model has parts of types that files may not hold: {', '.join(odd)}. Functions "
-            "and classes of your own cannot be saved; kernels, constraints and losses by name can."
-        )
-    write_atomically(Path(path), _sealed(data))
+    writer = Writer(write_foreign, minimal=minimal)
+    header = {
+        "what": _WHAT,
+        "format": FORMAT,
+        "minimal": bool(minimal),
+        "versions": _versions(),
+        "about": about or {},
+        "model": writer.write(model),
+    }
+    write_atomically(Path(path), pack(header, writer.arrays))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The model that `save` wrote.
+    """The model in a file that `save` wrote.
 
-    A file with a changed byte is refused, and so is one with a type that is not on the list of
-    those a model may have.
+    A file that was changed is refused, and so is one of a later format, or one with a type that
+    models do not have.
 
     Parameters
     ----------
@@ -97,52 +111,28 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def read(path: str | os.PathLike[str]) -> Saved:
-    """The model, what was said of it, and the versions that wrote it; refuses what `load` does.
+    """The model in a file, the notes saved with it, and the versions that wrote it.
+
+    Refuses the files that `load` refuses.
 
     Parameters
     ----------
     path : str or path
         The file.
     """
-    skops = _skops()
-    data = Path(path).read_bytes()
-    if data[-_LENGTH:][: len(_SEAL)] != _SEAL:
-        raise ValueError(f"{path} is no model file of meanparity, or its end is missing.")
-    if _sealed(_opened(data)) != data:
-        raise ValueError(f"{path} was changed after it was written, or is damaged. Save it again.")
+    header, arrays = unpack(Path(path).read_bytes(), str(path), _WHAT)
+    check_format(header, str(path), _WHAT)
+    versions = header.get("versions", {})
     try:
-        odd = _untrusted(data)
-    except Exception as error:
-        raise ValueError(f"{path} is no model file of meanparity: {error}") from error
-    if odd:
-        raise ValueError(
-            f"{path} has parts of types that are not trusted: {', '.join(odd)}. It was not loaded."
-        )
-    try:
-        content = skops.loads(data, trusted=list(TRUSTED))
-        return Saved(content["model"], content["about"], content["versions"])
+        model = Reader(arrays, read_foreign).read(header["model"])
+        return Saved(model, header["about"], versions, header["minimal"])
+    except ImportError:
+        raise
     except Exception as error:
         raise ValueError(
-            f"{path} cannot be loaded with meanparity {version('meanparity')}: "
-            f"{type(error).__name__}: {error}. Load it with the version that wrote it."
+            f"{path} was not loaded: {error or repr(error)}. It was written by "
+            f"{', '.join(f'{name} {number}' for name, number in versions.items())}."
         ) from error
-
-
-def _untrusted(data: bytes) -> list[str]:
-    found: list[str] = _skops().get_untrusted_types(data=data)
-    return sorted(set(found) - set(TRUSTED))
-
-
-def _sealed(data: bytes) -> bytes:
-    """A zip file with a digest of all its bytes as comment."""
-    body = data[:-2]  # the rest is the length of the comment, zero
-    seal = _SEAL + hashlib.sha256(body).hexdigest().encode()
-    return body + struct.pack("<H", len(seal)) + seal
-
-
-def _opened(data: bytes) -> bytes:
-    """The zip file without its comment."""
-    return data[: -_LENGTH - 2] + b"\0\0"
 
 
 def _versions() -> dict[str, str]:
@@ -153,11 +143,3 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ImportError("Model files need skops: pip install 'meanparity[cli]'.") from error
-    return skops.io

@@ -19,9 +19,9 @@ from meanparity.estimators import (
     ParityRidge,
     ParityRidgeCV,
 )
-from meanparity.estimators.ridge import LinearFunctions
-from meanparity.kernels import Kernel, ShiftedKernel
-from meanparity.solvers.features import KernelSpace
+from meanparity.kernels import Kernel
+from meanparity.kernels.bound import KernelExpansion
+from meanparity.solvers.features import KernelFeatures, LinearFeatures
 
 _KERNELS = {"linear": "linear", "rbf": "rbf", "poly": "polynomial", "polynomial": "polynomial"}
 
@@ -81,16 +81,20 @@ class PlainModel:
                 "or one of their CV estimators, fitted."
             )
         check_is_fitted(estimator)
-        basis: Any = estimator.tradeoff_.basis
-        kernel, points = _kernel_at(estimator)
-        fair, free = estimator.tradeoff_.solution.fair, estimator.tradeoff_.solution.free
-        ends = [(end.coef, end.intercept) for end in (fair, free)]
+        if not hasattr(estimator, "tradeoff_"):
+            raise ValueError(
+                "The model comes from a minimal file, which has one position of the dial. Export "
+                "the model that was fitted, or one from a file that is not minimal."
+            )
+        basis, solution = estimator.tradeoff_.basis, estimator.tradeoff_.solution
+        kernel, points = _kernel_at(estimator, basis.functions)
+        ends = [(end.coef, end.intercept) for end in (solution.fair, solution.free)]
         if kernel.kernel == "linear":
             ends = [_linear(basis.functions, points, *end) for end in ends]
             points = np.eye(len(ends[0][0]))
         d = points.shape[1]
         fill, shift, scale = _before(steps[:-1], d)
-        names = basis.table.feature_names
+        names = basis.layout.feature_names
         return cls(
             _KERNELS[str(kernel.kernel)],
             1 / d if kernel.gamma is None else float(kernel.gamma),
@@ -110,18 +114,18 @@ class PlainModel:
         )
 
 
-def _kernel_at(estimator: Any) -> tuple[Kernel, FloatArray]:
-    """The kernel and its points, (p, d); any points for linear functions of columns."""
-    functions = estimator.tradeoff_.basis.functions
-    if isinstance(functions, LinearFunctions):
-        return Kernel("linear"), np.zeros((0, len(functions.origin)))
-    estimator = getattr(estimator, "best_estimator_", estimator)
-    if isinstance(functions, KernelSpace):
+def _kernel_at(estimator: Any, functions: Any) -> tuple[Kernel, FloatArray]:
+    """The kernel and its points, (p, d); no points for linear functions of columns."""
+    if isinstance(functions, LinearFeatures):
+        return Kernel("linear"), np.zeros((0, functions.width))
+    kernel: Any = None
+    points: Any = None
+    if isinstance(functions, KernelFeatures):
         kernel, points = functions.spec, functions.landmarks
-    else:
-        kernel, points = estimator._kernel(), getattr(estimator, "X_fit_", None)
+    elif isinstance(functions, KernelExpansion):
+        kernel, points = functions.kernel, functions.points
     known = isinstance(kernel, Kernel) and kernel.columns is None and kernel.kernel in _KERNELS
-    if not isinstance(kernel, Kernel) or not known or points is None:
+    if not known or points is None:
         raise ValueError(
             f"kernel={estimator.kernel!r} has no export. Those with one are linear, rbf and poly, "
             "on all columns."
@@ -133,12 +137,12 @@ def _linear(
     functions: Any, points: FloatArray, coef: FloatArray, intercept: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Coefficients of the columns, (d, m), and the constant."""
-    if isinstance(functions, LinearFunctions):
+    if isinstance(functions, LinearFeatures):
         return coef, intercept - functions.origin @ coef
-    if isinstance(functions, ShiftedKernel):
-        columns = (points - functions.origin).T @ coef
-        return columns, intercept - functions.origin @ columns
-    return points.T @ coef, intercept
+    origin = getattr(functions, "origin", None)
+    origin = np.zeros(points.shape[1]) if origin is None else origin
+    columns = (points - origin).T @ coef
+    return columns, intercept - origin @ columns
 
 
 def _before(steps: list[Any], d: int) -> tuple[FloatArray, FloatArray, FloatArray]:

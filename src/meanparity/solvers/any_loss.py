@@ -20,6 +20,7 @@ from meanparity.solvers.problem import (
     Solution,
     Solver,
 )
+from meanparity.state import stored
 
 
 class _Optimizer(Solver):
@@ -71,6 +72,7 @@ class _Optimizer(Solver):
         return Method(self.name, int(steps), float(tol), bool(self.verbose))
 
 
+@stored("Newton")
 class Newton(_Optimizer):
     """Newton's method (iteratively reweighted least squares): one factorisation for each step.
 
@@ -91,6 +93,7 @@ class Newton(_Optimizer):
     _steps = 100
 
 
+@stored("LBFGS")
 class LBFGS(_Optimizer):
     """L-BFGS: many cheap steps, each of which needs only products with the kernel matrix.
 

@@ -20,7 +20,7 @@ from meanparity.exceptions import StagnationError, warn
 from meanparity.kernels.bound import BoundKernel
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.parallel import ordered_map
-from meanparity.linalg.symmetric import row_blocks
+from meanparity.linalg.symmetric import require_finite, row_blocks
 from meanparity.solvers.dual import Dual
 from meanparity.solvers.factored import solve_exactly
 from meanparity.solvers.landmarks import pivots
@@ -32,6 +32,7 @@ from meanparity.solvers.problem import (
     SolverInfo,
     solve_each_penalty,
 )
+from meanparity.state import stored
 
 _BLOCK = 2**20  # kernel values held at a time by each core (8 MiB)
 _TOLERANCE = 1e-10  # of the residual, beside the right-hand side
@@ -39,6 +40,7 @@ _PATIENCE = 60  # steps in which the residual has to halve
 _ADVICE = "Fit on fewer rows, or pass solver='nystrom'."
 
 
+@stored("ConjugateGradient")
 class ConjugateGradient(Solver):
     """Preconditioned conjugate gradients: exact, without the n × n matrix, for a positive alpha.
 
@@ -112,7 +114,10 @@ class KernelOperator:
     def from_kernel(cls, kernel: BoundKernel, X: Features) -> KernelOperator:
         """The kernel matrix of rows X, neither centred nor scaled."""
         n = X.shape[0]
-        return cls(kernel, X, kernel.diagonal(X), None, None, np.zeros((n, 0)), np.zeros(0))
+        with np.errstate(over="ignore", invalid="ignore"):
+            diagonal = kernel.diagonal(X)
+        require_finite(diagonal)
+        return cls(kernel, X, diagonal, None, None, np.zeros((n, 0)), np.zeros(0))
 
     def __len__(self) -> int:
         return int(self.X.shape[0])

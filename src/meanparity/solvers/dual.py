@@ -220,7 +220,7 @@ class Dual:
         norms = np.sum(coef[:n] * (fitted - intercept), axis=0)
         norms += np.sum(coef[n:] * (pool - intercept), axis=0)
         return evaluated_solution(
-            problem, ends, problem.bound_kernel, fitted, pool, norms, info, start
+            problem, ends, problem.expansion, fitted, pool, norms, info, start
         )
 
     def _values(self, coef: FloatArray) -> FloatArray:

@@ -22,10 +22,12 @@ from meanparity.solvers.problem import (
     SolverInfo,
     solve_each_penalty,
 )
+from meanparity.state import stored
 
 _UNPENALISED_CUT = 1e-6
 
 
+@stored("Dense")
 class Dense(Solver):
     """One Cholesky factorisation of the n × n kernel matrix, for a positive alpha.
 
@@ -70,6 +72,7 @@ class Dense(Solver):
         )
 
 
+@stored("Spectral")
 class Spectral(Solver):
     """An eigendecomposition of the n × n kernel matrix: any alpha, singular and indefinite kernels.
 
@@ -106,7 +109,7 @@ def solve_exactly(problem: ConstrainedProblem, reason: str | None = None) -> Sol
             return Dense().solve(problem, chosen if reason is None else reason)
         except NotPositiveDefiniteError:
             fallback = "K + alpha·I is singular or indefinite"
-    return Spectral().solve(problem, fallback)
+    return Spectral().solve(problem, fallback if reason is None else f"{reason}; {fallback}")
 
 
 def pseudo_inverse(eigen: Eigen, alpha: float) -> Eigen:

@@ -16,7 +16,8 @@ from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.kernels.bound import BoundKernel
 from meanparity.kernels.spec import AbstractKernel
 from meanparity.linalg.blas import multiply_upper
-from meanparity.linalg.symmetric import row_blocks
+from meanparity.linalg.symmetric import require_finite, row_blocks
+from meanparity.state import stored
 
 _BLOCK = 2**20  # features held at a time while predicting (8 MiB)
 _FIRST_ROWS = 4096  # rows whose mean is the origin
@@ -78,6 +79,7 @@ class Change:
     turn: FloatArray | None = None
 
 
+@stored("LinearFeatures")
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearFeatures:
     """The columns themselves, minus an origin that saves digits.
@@ -146,14 +148,13 @@ class LinearFeatures:
         return Change(self.origin - other.origin)
 
 
+@stored("KernelFeatures")
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelFeatures:
     """Kernel functions at p landmarks (Nyström).
 
     Parameters
     ----------
-    kernel : BoundKernel
-        Bound to the landmarks.
     landmarks : (p, d) array or sparse matrix
         The landmark rows.
     spec : AbstractKernel
@@ -166,7 +167,6 @@ class KernelFeatures:
         Whether W is small enough for rows of single precision.
     """
 
-    kernel: BoundKernel
     landmarks: Features
     spec: AbstractKernel
     names: tuple[str, ...] | None
@@ -185,7 +185,9 @@ class KernelFeatures:
 
         `dtype` is the precision of the rows: products with a large W lose digits.
         """
-        K = spec.bind(landmarks, names).block(landmarks)
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = spec.bind(landmarks, names).block(landmarks)
+        require_finite(K)
         scale = float(K.diagonal().max(initial=0.0))
         cut = 10 * float(np.finfo(dtype).eps) * scale
         L, order, rank, _ = dpstrf((K + K.T) / 2, lower=1, tol=cut)
@@ -193,23 +195,15 @@ class KernelFeatures:
         if not rank:
             raise ValueError("The kernel is zero at all landmarks. Choose other ones.")
         whitening = np.ascontiguousarray(solve_triangular(L, np.eye(rank), lower=True).T)
-        single = np.dtype(dtype) == np.float32
-        return cls.with_whitening(spec, names, landmarks[keep], whitening, single)
-
-    @classmethod
-    def with_whitening(
-        cls,
-        spec: AbstractKernel,
-        names: tuple[str, ...] | None,
-        landmarks: Features,
-        whitening: FloatArray,
-        single: bool,
-    ) -> KernelFeatures:
-        """At landmarks with a known whitening."""
-        return cls(spec.bind(landmarks, names), landmarks, spec, names, whitening, single)
+        return cls(landmarks[keep], spec, names, whitening, np.dtype(dtype) == np.float32)
 
     def __repr__(self) -> str:
         return f"a kernel at {self.width} landmarks"
+
+    @cached_property
+    def kernel(self) -> BoundKernel:
+        """The kernel, bound to the landmarks."""
+        return self.spec.bind(self.landmarks, self.names)
 
     @cached_property
     def width(self) -> int:

@@ -10,6 +10,7 @@ from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.kernels.bound import BoundKernel
 from meanparity.kernels.spec import AbstractKernel
 from meanparity.linalg.memory import require_memory
+from meanparity.linalg.symmetric import require_finite
 
 LANDMARKS = ("rpcholesky", "uniform")
 _MOST = 2**22  # kernel values of candidates with landmarks that are held (32 MiB)
@@ -88,7 +89,10 @@ def pivots(
     pivots, F : (r,) array of int, (n, r) array
     """
     n = X.shape[0]
-    left = np.maximum(kernel.diagonal(X).astype(float), 0.0)  # an indefinite kernel may be below
+    with np.errstate(over="ignore", invalid="ignore"):
+        left = kernel.diagonal(X).astype(float)
+    require_finite(left)
+    left = np.maximum(left, 0.0)  # an indefinite kernel may be below
     least = _ROUNDING * left.max(initial=0.0)
     F = np.zeros((n, m))
     chosen: list[int] = []

@@ -135,7 +135,7 @@ class Minimisation:
         errors = np.hstack([self.loss.response(end.fitted) for end in pair]) - problem.Y
         products = np.einsum("n,na,nb->ab", problem.shares, errors, errors)[:, :, None]
         variance = problem.shares @ (problem.Y - problem.shares @ problem.Y) ** 2
-        basis = self.basis if self.on_columns else problem.bound_kernel
+        basis = self.basis if self.on_columns else problem.expansion
         return Solution(
             fits[0],
             fits[1],

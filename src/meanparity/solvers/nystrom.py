@@ -26,10 +26,12 @@ from meanparity.solvers.problem import (
     SolverInfo,
 )
 from meanparity.solvers.sums import sum_cells, sum_rows
+from meanparity.state import stored
 
 _BLOCK = 2**20  # features computed at a time (8 MiB)
 
 
+@stored("Nystrom")
 class Nystrom(Solver):
     """Functions of features at landmark rows: an approximation in which the constraint is exact.
 
@@ -183,10 +185,8 @@ def from_features(
         if isinstance(inner, LinearFeatures):
             intercept = intercept - inner.origin @ theta
         else:  # one coefficient for each row: a linear kernel, with its origin in the rows
-            theta = inner.right.T @ fit.coef
-            intercept = intercept - (
-                inner.left.origin @ theta if hasattr(inner.left, "origin") else 0
-            )
+            theta = inner.bound.right.T @ fit.coef
+            intercept = intercept - (0 if inner.origin is None else inner.origin @ theta)
         coef = features.spread(theta)
         pool = fit.pool
         if problem.pool_X is not None:

@@ -68,7 +68,7 @@ def solve_penalised(
     """
     alpha = float(problem.alpha[0])
     if not problem.prefers_columns:
-        return *_solve_dual(problem, penalty, alpha), problem.bound_kernel
+        return *_solve_dual(problem, penalty, alpha), problem.expansion
     theta, intercept, centre = _solve_primal(problem, alpha, penalty)
     return theta, intercept, LinearFeatures(centre)
 

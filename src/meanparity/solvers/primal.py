@@ -33,11 +33,13 @@ from meanparity.solvers.problem import (
     solve_each_penalty,
 )
 from meanparity.solvers.sums import sum_cells, sum_rows
+from meanparity.state import stored
 
 _CONDITION = 1e6  # of the normal equations, above which they lose too many digits
 _FAR = 100.0  # distance of a column's mean from zero, in standard deviations, that costs digits
 
 
+@stored("Primal")
 class Primal(Solver):
     """One coefficient for each column, for linear functions: the cost is linear in the rows."""
 
@@ -79,10 +81,9 @@ class ByColumns(Solver):
         if isinstance(solution.basis, LinearFeatures):
             return solution
         problem = problem.in_double_precision()
-        kernel = problem.bound_kernel
+        kernel, origin, directions = problem.bound_kernel, problem.origin, solution.directions
         assert isinstance(kernel, ProductKernel)  # a linear one
         points = kernel.right
-        origin, directions = kernel.linear_origin, solution.directions
         basis = LinearFeatures(np.zeros(problem.X.shape[1]) if origin is None else origin)
         if directions is not None:
             coef = np.stack([np.asarray(points.T @ h) for h in directions.coef])

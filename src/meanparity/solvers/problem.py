@@ -18,10 +18,11 @@ from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.constraints.functionals import Functionals
 from meanparity.data.features import stack
 from meanparity.data.groups import Cells, one_cell
-from meanparity.kernels.bound import BoundKernel, linear
+from meanparity.kernels.bound import BoundKernel, KernelExpansion, check_gram
 from meanparity.kernels.spec import AbstractKernel, Kernel
 from meanparity.losses.base import Loss
 from meanparity.losses.regression import Squared
+from meanparity.state import stored
 
 # A functional on the pool of which less than this share is left beside those on the training rows
 # is the same condition: holding both would let the rounding of the features decide the fit.
@@ -100,11 +101,16 @@ class ConstrainedProblem:
     def bound_kernel(self) -> BoundKernel:
         """The kernel, bound to the training rows followed by the pool."""
         if self.kernel.is_precomputed:
-            return self.kernel.bind(self.X, self.names)
-        points = self.X if self.pool_X is None else stack(self.X, self.pool_X)
-        if self.kernel.is_linear and self.origin is not None:
-            return linear(points, self.origin)
-        return self.kernel.bind(points, self.names)
+            check_gram(self.X)
+        return self.expansion.bound
+
+    @cached_property
+    def expansion(self) -> KernelExpansion:
+        """Kernel functions at the training rows followed by the pool."""
+        if self.kernel.is_precomputed:
+            return KernelExpansion(self.kernel, None)
+        points = stack(self.X, self.pool_X)
+        return KernelExpansion(self.kernel, points, self.names, self.origin)
 
     def in_double_precision(self) -> ConstrainedProblem:
         """The same problem with features in double precision."""
@@ -172,6 +178,7 @@ class Basis(Protocol):
         ...
 
 
+@stored("Fit")
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit:
     """One function of the space, for each of m outputs.
@@ -201,6 +208,7 @@ class Fit:
     pool: FloatArray | None = None
 
 
+@stored("Directions")
 @dataclass(frozen=True, eq=False, repr=False)
 class Directions:
     """The ways in which the free solution can give way to the constraint.
@@ -231,6 +239,7 @@ class Directions:
     penalty: IntArray
 
 
+@stored("SolverInfo")
 @dataclass(frozen=True)
 class SolverInfo:
     """Which solver ran, why, and what it took.
@@ -256,6 +265,7 @@ class SolverInfo:
     residual: float
 
 
+@stored("Run")
 @dataclass(frozen=True, eq=False)
 class Run:
     """The course of an iterative minimisation.
@@ -280,6 +290,7 @@ class Run:
     gap: FloatArray
 
 
+@stored("Solution")
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """The constrained and the free minimiser.

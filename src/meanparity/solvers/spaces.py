@@ -300,6 +300,11 @@ class ColumnFunctions:
         require_memory(
             3 * 8 * d * d, what=f"Solving for {d:,} columns", advice="Use fewer columns."
         )
+        with np.errstate(over="ignore"):
+            squares = problem.X.multiply(problem.X) if sparse.issparse(problem.X) else problem.X**2
+            total = np.asarray(squares.sum(axis=0))
+        if not np.isfinite(total).all():
+            raise ValueError("The squares of X are infinite. Scale the features.")
         sums = _constant_values(problem)
         bare = replace(problem, fit_intercept=False, weights=None)
         Q, M, tau = problem_directions(CentredRows.from_problem(bare), bare)

@@ -18,12 +18,14 @@ from meanparity.data.groups import Cells, group_sums
 from meanparity.linalg.parallel import ordered_map
 from meanparity.linalg.symmetric import row_blocks
 from meanparity.solvers.features import FeatureMap
+from meanparity.state import stored
 
 BLOCK = 2**21  # features of a block (8 MiB in single precision)
 AT_ONCE = 2**18  # features computed at a time, few enough for the cache (2 MiB)
 _FEW_CELLS = 32  # cells up to which a product with indicators is faster than sums one by one
 
 
+@stored("LossSums")
 @dataclass(frozen=True, eq=False, repr=False)
 class LossSums:
     """Sums over all rows that the squared error needs.
@@ -75,6 +77,7 @@ class LossSums:
         )
 
 
+@stored("CellSums")
 @dataclass(frozen=True, eq=False, repr=False)
 class CellSums:
     """Sums over the rows of each of k cells.

@@ -19,22 +19,16 @@ from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import FitInput
 from meanparity.data.groups import Cells
 from meanparity.data.rows import Rows, Schema
-from meanparity.files import pack, unpack, write_atomically
+from meanparity.files import FORMAT, check_format, pack, unpack, write_atomically
 from meanparity.solvers.features import FeatureMap, LinearFeatures
 from meanparity.solvers.sums import CellSums, LossSums, sum_cells, sum_rows
-from meanparity.statistics.storage import (
-    FORMAT,
-    describe,
-    read_features,
-    read_layout,
-    read_schema,
-    store_features,
-)
+from meanparity.state import Reader, Writer, stored
 
-_LOSS = ("features", "whitened", "gram", "cross", "targets", "squares")
+_WHAT = "file of statistics"
 _CELLS = ("counts", "mass", "features", "targets", "squares")
 
 
+@stored("KeyedCells")
 @dataclass(frozen=True, eq=False, repr=False)
 class KeyedCells:
     """Sums in cells, with the values that the cells have.
@@ -93,6 +87,7 @@ def _cell_values(rows: Rows) -> tuple[tuple[Hashable, ...], ...]:
     return tuple(rows.cell_values(cell) for cell in range(len(rows.cells)))
 
 
+@stored("Statistics")
 @dataclass(frozen=True, eq=False, repr=False)
 class Statistics:
     """Everything that a fit needs to know about a set of rows.
@@ -200,7 +195,7 @@ class Statistics:
         if self.schema != other.schema:
             raise ValueError(
                 f"These statistics read columns as {self.schema}, the others as {other.schema}. "
-                "Pass the same columns, and name the numbers among them "
+                "Pass the same columns, and name the numbers among them with "
                 "MeanParity(continuous=[...])."
             )
         scopes = {part.weight_scope for part in (self, other) if part.weight_scope}
@@ -246,14 +241,9 @@ class Statistics:
         path : str or path
             Where to write; an existing file is replaced atomically.
         """
-        header, arrays = store_features(self.features)
-        header |= describe(self.layout, self.schema, self.cells.values)
-        header |= {"single_output": self.single_output, "n_rows": self.loss.n_rows}
-        header |= {"mass": self.loss.mass, "weight_scope": self.weight_scope}
-        arrays |= {"y_origin": self.y_origin}
-        arrays |= {f"loss_{name}": getattr(self.loss, name) for name in _LOSS}
-        arrays |= {f"cells_{name}": getattr(self.cells.sums, name) for name in _CELLS}
-        write_atomically(Path(path), pack(header, arrays))
+        writer = Writer()
+        header = {"what": _WHAT, "format": FORMAT, "statistics": writer.write(self)}
+        write_atomically(Path(path), pack(header, writer.arrays))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Statistics:
@@ -264,33 +254,12 @@ class Statistics:
         path : str or path
             The file.
         """
-        header, arrays = unpack(Path(path).read_bytes(), str(path))
-        if header.get("format") != FORMAT:
-            raise ValueError(
-                f"{path} has format {header.get('format')!r}, but this version of meanparity reads "
-                f"format {FORMAT}. Save the statistics again with this version."
-            )
+        header, arrays = unpack(Path(path).read_bytes(), str(path), _WHAT)
+        check_format(header, str(path), _WHAT)
         try:
-            return cls._unpacked(header, arrays)
-        except (KeyError, TypeError, IndexError) as error:
-            raise ValueError(
-                f"{path} is not a file of statistics: {error!r} is missing."
-            ) from error
-
-    @classmethod
-    def _unpacked(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Statistics:
-        loss = LossSums(
-            header["n_rows"], header["mass"], *(arrays[f"loss_{name}"] for name in _LOSS)
-        )
-        values = tuple(tuple(cell) for cell in header["values"])
-        sums = CellSums(*(arrays[f"cells_{name}"] for name in _CELLS))
-        return cls(
-            read_layout(header),
-            read_features(header, arrays),
-            read_schema(header),
-            header["single_output"],
-            arrays["y_origin"],
-            loss,
-            KeyedCells(values, sums),
-            header["weight_scope"],
-        )
+            found = Reader(arrays).read(header["statistics"])
+        except Exception as error:
+            raise ValueError(f"{path} is not a {_WHAT} of meanparity: {error!r}.") from error
+        if not isinstance(found, Statistics):
+            raise ValueError(f"{path} is not a {_WHAT} of meanparity.")
+        return found

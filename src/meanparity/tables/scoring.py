@@ -47,9 +47,9 @@ def score_file(
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> frame = pd.DataFrame({"sex": ["F", "M"] * 30, "x": np.arange(60.0)})
     >>> fitted = fit_table(frame.assign(y=frame["x"]), Roles("y", ("sex",)), model="linear")
-    >>> save(fitted.pipeline, folder / "model.skops", about=fitted.about())
+    >>> save(fitted.pipeline, folder / "model.meanparity", about=fitted.about())
     >>> write_frame(frame, folder / "new.csv")
-    >>> score_file(read(folder / "model.skops"), folder / "new.csv", folder / "scored.csv")
+    >>> score_file(read(folder / "model.meanparity"), folder / "new.csv", folder / "scored.csv")
     60
     >>> list(read_frame(folder / "scored.csv").columns)
     ['sex', 'x', 'predicted y']

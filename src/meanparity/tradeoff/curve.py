@@ -13,6 +13,7 @@ from meanparity.constraints.base import Constraint
 from meanparity.constraints.mean import MeanParity
 from meanparity.data.fit_input import check_unfairness
 from meanparity.data.rows import Rows, Schema
+from meanparity.state import stored
 
 PAPER_POSITIONS = np.arange(51) / 50  # the paper's α = 0, 1/50, ..., 1
 
@@ -58,6 +59,7 @@ class TradeoffCurve:
         return pd.DataFrame({name: v for name, v in vars(self).items() if v is not None})
 
 
+@stored("Comparison")
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """How groups are compared on any rows.
@@ -74,6 +76,7 @@ class Comparison:
     constraint: Constraint
 
 
+@stored("CurveSums")
 @dataclass(frozen=True, eq=False, repr=False)
 class CurveSums:
     """The sums from which error and gaps follow at every position of the dial.

@@ -12,10 +12,12 @@ from meanparity._typing import FloatArray
 from meanparity.data.fit_input import check_unfairness
 from meanparity.data.rows import Rows
 from meanparity.losses.base import Loss
+from meanparity.state import stored
 from meanparity.tradeoff.curve import PAPER_POSITIONS, TradeoffCurve, check_positions
 from meanparity.tradeoff.tradeoff import FittedFunction, Tradeoff, _check_size
 
 
+@stored("LossTradeoff")
 @dataclass(frozen=True, eq=False, repr=False)
 class LossTradeoff(Tradeoff):
     r"""The dial between parity and accuracy for any loss, on the scale of the score.

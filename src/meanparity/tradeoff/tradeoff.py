@@ -12,6 +12,7 @@ from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import check_unfairness, check_weights
 from meanparity.data.rows import Rows
 from meanparity.solvers.problem import Basis, Solution
+from meanparity.state import stored
 from meanparity.tradeoff.curve import (
     Comparison,
     CurveSums,
@@ -21,6 +22,7 @@ from meanparity.tradeoff.curve import (
 )
 
 
+@stored("TableFunctions")
 @dataclass(frozen=True, eq=False)
 class TableFunctions:
     """Functions of the rows of a table with the columns that fit saw.
@@ -49,6 +51,7 @@ class TableFunctions:
         return self.layout.sensitive_values(X)
 
 
+@stored("FittedFunction")
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedFunction:
     """A fitted function that can be evaluated at any rows.
@@ -82,6 +85,7 @@ class FittedFunction:
         return values[:, 0] if self.single_output else values
 
 
+@stored("Tradeoff")
 @dataclass(frozen=True, eq=False, repr=False)
 class Tradeoff:
     r"""The dial between parity and accuracy.

@@ -1,0 +1,249 @@
+"""Objects as explicit state, for files: JSON and arrays, and a name for every kind of object.
+
+A file refers to a kind by the name that `stored` gives it, never by the path of a class, so classes
+can be renamed and moved. The state of a dataclass is its fields, the state of an estimator its
+parameters and its fitted attributes. Renaming one of these changes the format: raise
+`meanparity.files.FORMAT`, and convert older states in `Reader`.
+
+In JSON, text, booleans, None, finite numbers and lists stand for themselves. Everything else is an
+object with one of these keys:
+
+=========== =======================================================================
+``float``   a number that is not finite, as text
+``tuple``   its items
+``dict``    pairs of keys and values
+``array``   the name of an array in the file
+``scalar``  the same, for a scalar of NumPy
+``objects`` the items of an array of objects, with its ``shape``
+``sparse``  a CSR matrix or array: ``data``, ``indices``, ``indptr``, ``shape``
+``kind``    an object of ours: its name, an ``id``, and its ``state``
+``same``    the ``id`` of an object that came before
+``foreign`` what another library's object was turned into; see `meanparity.persistence`
+=========== =======================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+T = TypeVar("T")
+_SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of object that files can hold.
+
+    Parameters
+    ----------
+    name : str
+        Its name in files.
+    cls : type
+        Its class.
+    predicts_with : tuple of str or None
+        The fitted attributes that an estimator needs in order to predict.
+    anonymous : callable or None
+        Turns an object into one that says no more about people than predicting needs.
+    """
+
+    name: str
+    cls: type
+    predicts_with: tuple[str, ...] | None = None
+    anonymous: Callable[[Any], Any] | None = None
+
+    def state(self, value: Any, *, minimal: bool = False) -> dict[str, Any]:
+        """Everything that makes up an object; if `minimal`, what it needs in order to predict."""
+        if minimal and self.anonymous is not None:
+            value = self.anonymous(value)
+        if not issubclass(self.cls, BaseEstimator):
+            return {f.name: getattr(value, f.name) for f in fields(self.cls) if f.init}
+        parameters = value.get_params(deep=False)
+        fitted = {name: v for name, v in vars(value).items() if name not in parameters}
+        if minimal and self.predicts_with is not None:
+            fitted = {name: v for name, v in fitted.items() if name in self.predicts_with}
+        return {"parameters": parameters, "fitted": fitted}
+
+    def restore(self, state: dict[str, Any]) -> Any:
+        """The object with this state."""
+        if not issubclass(self.cls, BaseEstimator):
+            return self.cls(**state)
+        value = self.cls(**state["parameters"])
+        for name, fitted in state["fitted"].items():
+            setattr(value, name, fitted)
+        return value
+
+
+KINDS: dict[str, Kind] = {}
+_OF_CLASS: dict[type, Kind] = {}
+
+
+def stored(
+    name: str,
+    *,
+    predicts_with: tuple[str, ...] | None = None,
+    anonymous: Callable[[Any], Any] | None = None,
+) -> Callable[[type[T]], type[T]]:
+    """Let files hold the objects of a class, under a name that must never change; see `Kind`."""
+
+    def register(cls: type[T]) -> type[T]:
+        if name in KINDS or not (is_dataclass(cls) or issubclass(cls, BaseEstimator)):
+            raise TypeError(f"{name!r} is taken, or {cls} is neither a dataclass nor an estimator.")
+        KINDS[name] = _OF_CLASS[cls] = Kind(name, cls, predicts_with, anonymous)
+        return cls
+
+    return register
+
+
+def is_stored(value: Any) -> bool:
+    """Whether an object is of a kind that files can hold."""
+    return type(value) in _OF_CLASS
+
+
+class Writer:
+    """Turns objects into JSON and arrays.
+
+    Parameters
+    ----------
+    foreign : callable, optional
+        ``foreign(writer, value)`` turns an object of another library into JSON; without it, such
+        objects are refused.
+    minimal : bool
+        Whether only what predicting needs is written.
+
+    Attributes
+    ----------
+    arrays : dict
+        The arrays, by name.
+
+    Examples
+    --------
+    >>> writer = Writer()
+    >>> writer.write((1, np.arange(2.0)))
+    {'tuple': [1, {'array': '0'}]}
+    >>> Reader(writer.arrays).read({'tuple': [1, {'array': '0'}]})
+    (1, array([0., 1.]))
+    """
+
+    def __init__(
+        self, foreign: Callable[[Writer, Any], Any] | None = None, *, minimal: bool = False
+    ) -> None:
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self._foreign = foreign
+        self._minimal = minimal
+        self._seen: dict[int, tuple[Any, Any]] = {}  # objects are kept, or ids would be used again
+
+    def write(self, value: Any) -> Any:
+        """An object as JSON; what it consists of is written once."""
+        if value is None or isinstance(value, bool) or type(value) in (int, str):
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if type(value) is list:
+            return [self.write(item) for item in value]
+        if type(value) is tuple:
+            return {"tuple": [self.write(item) for item in value]}
+        if type(value) is dict:
+            return {"dict": [[self.write(key), self.write(v)] for key, v in value.items()]}
+        if isinstance(value, np.generic):
+            return {"scalar": self.array(np.asarray(value))}
+        if id(value) not in self._seen:
+            self._seen[id(value)] = value, {"same": len(self._seen)}
+            return self._write_once(value, len(self._seen) - 1)
+        return self._seen[id(value)][1]
+
+    def array(self, values: NDArray[Any]) -> str:
+        """Add an array, and return its name."""
+        name = str(len(self.arrays))
+        self.arrays[name] = values
+        return name
+
+    def _write_once(self, value: Any, number: int) -> Any:
+        if type(value) is np.ndarray:
+            if value.dtype.kind == "O":
+                items = [self.write(item) for item in value.ravel().tolist()]
+                return {"objects": items, "shape": list(value.shape), "id": number}
+            return {"array": self.array(value), "id": number}
+        if sparse.issparse(value):
+            rows = value.tocsr()
+            parts = {n: self.array(getattr(rows, n)) for n in ("data", "indices", "indptr")}
+            return {"sparse": type(rows).__name__, **parts, "shape": [*rows.shape], "id": number}
+        kind = _OF_CLASS.get(type(value))
+        if kind is not None:
+            state = kind.state(value, minimal=self._minimal)
+            written = {name: self.write(part) for name, part in state.items()}
+            return {"kind": kind.name, "state": written, "id": number}
+        if self._foreign is None:
+            raise ValueError(
+                f"{value!r} is of type {type(value).__name__}, which a file cannot hold. Pass "
+                "text, numbers or booleans; kernels, constraints and losses by name."
+            )
+        return {"foreign": self._foreign(self, value), "id": number}
+
+
+class Reader:
+    """Turns JSON and arrays back into objects.
+
+    Parameters
+    ----------
+    arrays : dict
+        The arrays, by name.
+    foreign : callable, optional
+        ``foreign(reader, json)`` is the object that a `Writer`'s function turned into JSON.
+    """
+
+    def __init__(
+        self,
+        arrays: dict[str, NDArray[Any]],
+        foreign: Callable[[Reader, Any], Any] | None = None,
+    ) -> None:
+        self.arrays = arrays
+        self._foreign = foreign
+        self._seen: dict[int, Any] = {}
+
+    def read(self, node: Any) -> Any:
+        """The object that JSON stands for."""
+        if isinstance(node, list):
+            return [self.read(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "same" in node:
+            return self._seen[node["same"]]
+        value = self._read_object(node)
+        if "id" in node:
+            self._seen[node["id"]] = value
+        return value
+
+    def _read_object(self, node: dict[str, Any]) -> Any:
+        if "array" in node:
+            return self.arrays[node["array"]]
+        if "scalar" in node:
+            return self.arrays[node["scalar"]][()]
+        if "tuple" in node:
+            return tuple(self.read(item) for item in node["tuple"])
+        if "dict" in node:
+            return {self.read(key): self.read(value) for key, value in node["dict"]}
+        if "float" in node:
+            return float(node["float"])
+        if "objects" in node:
+            items = np.empty(len(node["objects"]), dtype=object)
+            items[:] = [self.read(item) for item in node["objects"]]
+            return items.reshape(node["shape"])
+        if "sparse" in node:
+            parts = tuple(self.arrays[node[name]] for name in ("data", "indices", "indptr"))
+            return _SPARSE[node["sparse"]](parts, shape=tuple(node["shape"]))
+        if "kind" in node:
+            if node["kind"] not in KINDS:
+                raise ValueError(f"a {node['kind']!r} is not known")
+            state = {name: self.read(part) for name, part in node["state"].items()}
+            return KINDS[node["kind"]].restore(state)
+        if "foreign" in node and self._foreign is not None:
+            return self._foreign(self, node["foreign"])
+        raise ValueError(f"{sorted(node)} is not known")
