@@ -160,6 +160,14 @@ def test_wrong_files_speak(people, tmp_path):
         fit(write(people[["job", "sex", "salary"]], tmp_path, "parquet"))
 
 
+def test_empty_cells_are_counted_in_the_batch_that_has_them(people, tmp_path, monkeypatch):
+    monkeypatch.setattr("meanparity.statistics.collect._SAMPLE", 10)
+    people.loc[[996, 998], "x"] = np.nan  # in the last batch, of 10 rows
+    path = write(people[["x", "sex", "salary"]], tmp_path, "parquet")
+    with pytest.raises(ValueError, match=r"empty cells \(2 in a batch of 10 rows\)"):
+        ParityRidge().fit(path, "salary", sensitive_features="sex")
+
+
 def test_columns_may_turn_out_to_have_fractions(tmp_path):
     n = 120_000  # more than the first block that PyArrow looks at
     rng = np.random.default_rng(0)

@@ -134,6 +134,7 @@ def test_one_missing_value_reads_well():
         ([[1, 2], [3]], None),
         ([{}, {}], "cannot be compared"),
         ({1: [1, 2], "1": [3, 4]}, "columns 1 and '1'"),
+        (pd.DataFrame({1: [1, 2], "1": [3, 4]}), "columns 1 and '1'"),
         (7, "one value for each row"),
         ("abc", "one value for each row"),
         (np.array([1j, 2j]), "complex"),

@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from meanparity import (
     CovarianceParity,
     MeanParity,
+    Nystrom,
     ParityKernelRidge,
     ParityKernelRidgeCV,
     ParityRidge,
@@ -238,6 +239,29 @@ def test_scikit_learns_checks(kind):
     }[kind]
     results = check_estimator(estimator, on_fail="raise", on_skip=None)
     assert len(results) > 40
+
+
+def test_refitting_leaves_nothing_of_the_first_fit(data):
+    """Attributes of another kernel, another solver or named columns do not outlive their fit."""
+    X, y, s = data
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    search = ParityKernelRidgeCV(alphas=[0.1, 1.0], fit_intercept=True, constraint=SMALL)
+    fits = [
+        ({"kernel": "rbf", "gammas": [0.1, 1.0], "solver": "auto"}, frame),
+        ({"kernel": "linear", "gammas": None, "solver": "auto"}, X),
+        ({"kernel": "rbf", "gammas": None, "solver": Nystrom(20)}, X),
+        ({"kernel": "linear", "gammas": None, "solver": "auto"}, frame),
+    ]
+    for parameters, rows in fits:
+        search.set_params(**parameters).fit(rows, y, sensitive_features=s)
+        fresh = clone(search).fit(rows, y, sensitive_features=s)
+        assert set(vars(search)) == set(vars(fresh))
+        assert search.solver_ == fresh.solver_
+        assert search.cv_results_.keys() == fresh.cv_results_.keys()
+        assert np.array_equal(search.predict(rows), fresh.predict(rows))
+    assert hasattr(search, "coef_")
+    assert not hasattr(search, "dual_coef_")
+    assert not hasattr(search, "X_fit_")
 
 
 def test_it_lives_in_a_pipeline(data):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 from meanparity import (
@@ -319,29 +320,6 @@ def test_wrong_use_speaks(model, people, message):
         clone(model).partial_fit(X, y, **{"sensitive_features": s, **people})
 
 
-def test_auto_takes_landmarks_where_an_exact_fit_is_out_of_reach(monkeypatch):
-    X, y, s = table(14)
-    model = ParityKernelRidge(kernel="rbf")
-    assert model.fit(X, y, sensitive_features=s).solver_ == "dense"
-    monkeypatch.setattr("meanparity.solvers.choose.MOST_EXACT_ROWS", 100)
-    with pytest.warns(ParityWarning, match="with 500 landmarks, because an exact fit to 120"):
-        model.fit(X, y, sensitive_features=s)
-    assert model.solver_ == "nystrom"
-    assert "because an exact fit to 120 rows takes long" in model.solver_info_.reason
-    assert ParityKernelRidge().fit(X, y, sensitive_features=s).solver_ == "primal"
-    dense = ParityKernelRidge(kernel="rbf", solver="dense").fit(X, y, sensitive_features=s)
-    assert dense.solver_ == "dense"
-    monkeypatch.undo()
-    monkeypatch.setattr("meanparity.solvers.choose.available_bytes", lambda: 100_000)
-    assert model.fit(X, y, sensitive_features=s).solver_ == "dense"  # 16 MiB are always there
-    many, targets, groups = table(14, 1440)
-    with pytest.warns(ParityWarning, match=r"of 1,440 rows does not fit into 97\.66 KiB"):
-        model.fit(many, targets, sensitive_features=groups)
-    assert model.solver_ == "nystrom"
-    explicit = clone(model).set_params(solver="nystrom").fit(X, y, sensitive_features=s)
-    assert explicit.solver_info_.reason.endswith(", asked for")
-
-
 def test_batches_of_one_group_and_of_no_weight():
     X, y, s = table(17)
     order = np.argsort(s, kind="stable")
@@ -357,6 +335,47 @@ def test_batches_of_one_group_and_of_no_weight():
     nothing = np.zeros(5)
     model.partial_fit(X[:5], 99 * y[:5], sensitive_features=s[:5], sample_weight=nothing)
     assert model.predict(X) == pytest.approx(whole.predict(X))
+
+
+@pytest.mark.parametrize(
+    "model", [ParityRidge(), clone(NYSTROM)], ids=lambda model: type(model).__name__
+)
+def test_a_batch_of_one_group_is_not_answered_by_an_earlier_fit(model):
+    X, y, s = table(18)
+    names = ["p", "q", "r", "t"]
+    fitted = clone(model).fit(pd.DataFrame(X, columns=names), y, sensitive_features=s)
+    alone = s == "a"
+    with pytest.warns(ParityWarning, match="have the same sensitive, so there is nothing to equal"):
+        fitted.partial_fit(X[alone], y[alone], sensitive_features=s[alone])
+    left = {name for name in vars(fitted) if name.endswith("_") or name == "_function"}
+    assert left == {"statistics_", "n_features_in_"}
+    assert fitted.statistics_.n_rows == alone.sum()
+    with pytest.raises(NotFittedError):
+        fitted.predict(X)
+    # the next group makes a model of the batches, and of nothing before them
+    fitted.partial_fit(X[~alone], y[~alone], sensitive_features=s[~alone])
+    fresh = clone(model).fit_statistics(fitted.statistics_)
+    assert fitted.statistics_.n_rows == len(y)
+    assert np.array_equal(fitted.predict(X), fresh.predict(X))
+    assert set(vars(fitted)) == set(vars(fresh))
+
+
+@pytest.mark.parametrize(
+    ("model", "solver", "width"),
+    [
+        (ParityRidge(), "primal", 4),
+        (ParityKernelRidge(), "primal", 4),
+        (ParityRidge(solver="nystrom"), "primal", 4),
+        (ParityKernelRidge(kernel="rbf", solver=Nystrom(30)), "nystrom", 30),
+    ],
+    ids=str,
+)
+def test_what_a_fit_to_sums_says_about_its_solver(model, solver, width):
+    X, y, s = table(19)
+    info = clone(model).partial_fit(X, y, sensitive_features=s).solver_info_
+    assert info.solver == solver
+    assert info.reason.startswith("sums over 120 rows of ")
+    assert info.matrix_bytes == 8 * width**2
 
 
 def test_solvers_of_all_rows_have_no_batches():
