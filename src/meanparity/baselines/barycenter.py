@@ -16,11 +16,13 @@ from meanparity.data.groups import Groups
 from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions
 from meanparity.exceptions import warn
 from meanparity.metrics import wasserstein_gap
+from meanparity.state import stored
 
 _ROUNDING = 64 * np.finfo(float).eps  # predictions this close are equal
 _LARGE_GAP = 0.25  # a gap above this share of the regressor's own causes a warning
 
 
+@stored("BarycenterRegressor")
 class BarycenterRegressor(AwareBaseline):
     r"""A regressor whose predictions are moved to the same distribution in every group.
 
@@ -147,7 +149,7 @@ class BarycenterRegressor(AwareBaseline):
         self._layout, self._to_numbers, self._schema = data.layout, to_numbers, data.rows.schema
         self._barycentre, self._unfairness = barycentre, unfairness
         self.estimator_, self.training_gap_ = model, gap
-        self.group_shares_ = dict(zip(groups.keys, barycentre.shares.tolist(), strict=True))
+        self.group_shares_ = dict(barycentre.shares)
         return self
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
@@ -165,61 +167,62 @@ class BarycenterRegressor(AwareBaseline):
         (n,) array
         """
         check_is_fitted(self, "estimator_")
-        values = predictions(self.estimator_, self._read_features(X, to_numbers=self._to_numbers))
+        values = predictions(self.estimator_, self._read_features(X))
         groups = self._read_rows(self._schema, X, sensitive_features).groups
         assert groups is not None
         moved = self._barycentre.move(values, groups)
         return np.asarray((1 - self._unfairness) * moved + self._unfairness * values)
 
 
+@stored("Barycentre")
 @dataclass(frozen=True, eq=False)
 class Barycentre:
     """The distribution to which the predictions of k groups are moved.
 
     Parameters
     ----------
-    keys : tuple
-        The k groups; see `Groups.keys`.
-    distributions : tuple of Distribution
-        The distribution of the predictions of each group.
-    shares : (k,) array
-        The share of each group in the weight.
+    shares : dict
+        The share of each group in the weight; see `Groups.keys`.
+    distributions : dict
+        The `Distribution` of the predictions of each group.
     """
 
-    keys: tuple[Hashable, ...]
-    distributions: tuple[Distribution, ...]
-    shares: FloatArray
+    shares: dict[Hashable, float]
+    distributions: dict[Hashable, Distribution]
 
     @classmethod
     def from_predictions(
         cls, values: FloatArray, groups: Groups, weights: FloatArray
     ) -> Barycentre:
         """The barycentre of predictions, (n,), with weights, (n,)."""
-        inside = [groups.codes == code for code in range(groups.n_groups)]
-        distributions = tuple(Distribution.from_values(values[i], weights[i]) for i in inside)
-        return cls(groups.keys, distributions, groups.sums(weights) / weights.sum())
+        found = cls({}, {})
+        for code, key in enumerate(groups.keys):
+            rows = groups.codes == code
+            found.shares[key] = float(weights[rows].sum() / weights.sum())
+            found.distributions[key] = Distribution.from_values(values[rows], weights[rows])
+        return found
 
     def move(self, values: FloatArray, groups: Groups) -> FloatArray:
         """Move predictions, (n,), of rows in these groups to the barycentre: (n,)."""
-        positions = {key: position for position, key in enumerate(self.keys)}
-        unseen = [key for key in groups.keys if key not in positions]
-        if unseen:
-            raise ValueError(
-                f"The distribution of group {unseen[0]!r} is not known, because fit did not see "
-                f"this group. It saw {len(self.keys)} groups, such as {self.keys[0]!r}. Leave such "
-                "rows out."
-            )
         moved = np.empty_like(values)
         for code, key in enumerate(groups.keys):
+            if key not in self.shares:
+                raise ValueError(
+                    f"The distribution of group {key!r} is not known, because fit did not see this "
+                    f"group. It saw {len(self.shares)} groups, such as "
+                    f"{next(iter(self.shares))!r}. Leave such rows out."
+                )
             rows = groups.codes == code
-            ranks = self.distributions[positions[key]].rank(values[rows])
-            total = np.zeros(len(ranks))
-            for share, part in zip(self.shares, self.distributions, strict=True):
-                total += share * part.quantile(ranks)  # in this order for every batch of rows
-            moved[rows] = total
+            ranks = self.distributions[key].rank(values[rows])
+            # added in the same order for every batch of rows
+            moved[rows] = sum(
+                share * self.distributions[other].quantile(ranks)
+                for other, share in self.shares.items()
+            )
         return moved
 
 
+@stored("Distribution")
 @dataclass(frozen=True, eq=False)
 class Distribution:
     """A distribution on finitely many values, with interpolated ranks and quantiles.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from meanparity._typing import FloatArray
+from meanparity.audit.checks import is_number
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import (
     FitInput,
@@ -26,18 +26,13 @@ from meanparity.data.fit_input import (
 from meanparity.data.groups import Groups
 from meanparity.data.rows import Rows, Schema, refuse_identifier
 
-ACCEPT_NUMBERS = (
-    "CovariancePenaltyRidge",
-    "CorrelationBoundedRegression",
-    "UnfairnessPenaltyRidge",
-)
-
 
 class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the methods that our estimators are compared with.
 
-    A subclass reads its input with `_read` and sets `_layout` once it is fitted; then
-    `_read_features` reads rows to predict.
+    A subclass reads its input with `_read` and sets `_layout` once it is fitted (and
+    `_to_numbers`, if it can leave the features as they are); then `_read_features` reads rows to
+    predict.
     """
 
     __metadata_request__fit: ClassVar = {"sensitive_features": True}
@@ -46,6 +41,7 @@ class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     drop_sensitive: bool
     continuous: Any = "auto"  # for methods without this parameter
     _layout: FeatureLayout
+    _to_numbers: bool = True
 
     def _options(self) -> InputOptions:
         """How this method reads its input."""
@@ -77,26 +73,20 @@ class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         validate_data(self, X, skip_check_array=True)  # sets the names that scikit-learn knows
         if to_numbers:
             data = replace(data, X=data.X.astype(np.float64, copy=False))
-        weights = data.weights
-        if weights is None or weights.all():
+        if data.weights is None or data.weights.all():
             return data
-        keep = weights > 0
-        return replace(
-            data,
-            X=_safe_indexing(data.X, np.flatnonzero(keep)),
-            Y=data.Y[keep],
-            weights=weights[keep],
-            sample_weight=weights[keep],
-            rows=data.rows.subset(keep),
-        )
+        keep = data.weights > 0
+        X, weights = _safe_indexing(data.X, np.flatnonzero(keep)), data.weights[keep]
+        rows = data.rows.subset(keep)
+        return replace(data, X=X, Y=data.Y[keep], weights=weights, sample_weight=weights, rows=rows)
 
-    def _read_features(self, X: Any, *, to_numbers: bool = True) -> Any:
+    def _read_features(self, X: Any) -> Any:
         """Features of rows to predict, compared with those of fit the way scikit-learn does."""
         layout, name = self._layout, type(self).__name__
         named, checked = hasattr(X, "columns"), not layout.drop_sensitive
         if named and checked:  # scikit-learn names the columns that differ
             validate_data(self, X, reset=False, skip_check_array=True)
-        if to_numbers:
+        if self._to_numbers:
             features = layout.read(X, estimator=name).astype(np.float64, copy=False)
         else:
             check_shape(X, name, 1)
@@ -115,7 +105,8 @@ class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} compares groups, but sensitive column {column!r} has "
                 f"{len(values)} different numbers. Bin it, for instance with pandas.cut, or pass "
                 "it as text if every value is a group. Methods that accept numbers: "
-                f"{', '.join(ACCEPT_NUMBERS)}, and our ParityRidge and ParityKernelRidge."
+                "CovariancePenaltyRidge, CorrelationBoundedRegression, UnfairnessPenaltyRidge, and "
+                "our ParityRidge and ParityKernelRidge."
             )
         refuse_identifier(rows, "bin it")
         if groups.n_groups < 2:
@@ -134,16 +125,13 @@ class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "one model for each, for instance with sklearn.multioutput.MultiOutputRegressor."
             )
         # scikit-learn warns about a y with one column
-        target: FloatArray = data.Y[:, 0] if data.single_output else column_or_1d(data.Y, warn=True)
-        return target
+        return data.Y[:, 0] if data.single_output else column_or_1d(data.Y, warn=True)
 
     def _set_attributes(self, names: Sequence[str], values: Mapping[str, Any]) -> None:
-        """Set the named fitted attributes that this fit has; delete others, of an earlier fit."""
+        """Set fitted attributes; those of `names` that an earlier fit has set are removed."""
         for name in names:
-            if name in values:
-                setattr(self, name, values[name])
-            elif name in vars(self):
-                delattr(self, name)
+            self.__dict__.pop(name, None)
+        self.__dict__.update(values)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -191,8 +179,13 @@ def check_range(name: str, value: Any, low: float, high: float, meaning: str) ->
         ...
     ValueError: penalty=-1 is out of range. Pass 0 (no penalty) or more.
     """
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or value != value:
+    if not is_number(value) or value != value:
         raise ValueError(f"{name}={value!r} is not a number. Pass {meaning}.")
-    if not low <= value <= min(high, np.finfo(float).max):  # type: ignore[operator]
+    if not low <= value <= min(high, np.finfo(float).max):
         raise ValueError(f"{name}={value!r} is out of range. Pass {meaning}.")
     return float(value)
+
+
+def shares(weights: FloatArray | None, n: int) -> FloatArray:
+    """Weights of n rows that sum to one: (n,)."""
+    return np.full(n, 1 / n) if weights is None else weights / weights.sum()

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 from meanparity._typing import FloatArray
-from meanparity.baselines.bounded import BoundedRegression, LinearFunction, SecondStage
-from meanparity.baselines.two_stage import Spectrum
+from meanparity.baselines.bounded import BoundedRegression, SecondStage
+from meanparity.baselines.two_stage import Part, Spectrum, some_column
 from meanparity.constraints import Functionals
-from meanparity.data.groups import group_sums
 from meanparity.estimators._base import KernelParameters
 from meanparity.kernels import AbstractKernel, Kernel
-from meanparity.kernels.bound import BoundKernel
 from meanparity.solvers.factored import solve_exactly
 from meanparity.solvers.problem import ConstrainedProblem
+from meanparity.state import stored
 
 _NONE = 1e-30  # bounds below this count as zero
 
 
+@stored("CorrelationBoundedRegression")
 class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
     r"""(Kernel) regression with a bound on the variance explained by the sensitive features.
 
@@ -128,37 +127,21 @@ class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
 
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> CorrelationBoundedRegression:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Features.
-        y : array-like of shape (n,)
-            Targets.
-        sensitive_features : array-like of shape (n,) or (n, r), series or data frame
-            Sensitive columns, categories or numbers. Required unless `sensitive_columns` is set.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the rows.
-        """
+    def _solve(self, problem: SecondStage) -> tuple[Part, Part]:
         kernel = self._checked_kernel()
-        problem = self._second_stage(X, y, sensitive_features, sample_weight)
         if kernel.is_linear:
             on_s, on_u = problem.spectra()
             sensitive, rest = bounded(on_s, on_u, problem.alpha / problem.total, problem.bound)
-            linear = LinearFunction(on_s.vectors @ sensitive, on_u.vectors @ rest)
-            self._store(problem, linear, on_s.variance(sensitive), on_u.variance(rest))
-            return self
+            return on_s.part(sensitive), on_u.part(rest)
+        y, alpha, rows = problem.y[:, None], problem.alpha, problem.rows
+        # rows with the same S are one row of larger weight
+        mass = rows.mass * (problem.total / rows.n_rows)
+        first = np.unique(rows.codes, return_index=True)[1]
         with np.errstate(over="ignore", invalid="ignore"):  # refused with a message
-            parts = _kernel_ridges(kernel, problem)
-        lengths = [np.sqrt(max(part.size, 0.0)) for part in parts]
-        shares = cone(lengths[0], lengths[1], problem.bound)
-        of_s, of_u = (part.scale(share) for part, share in zip(parts, shares, strict=True))
-        self._store(problem, KernelFunction(of_s, of_u), of_s.size, of_u.size)
-        return self
+            of_s = _kernel_ridge(kernel, problem.S[first], rows.cell_means(y), alpha, mass)
+            of_u = _kernel_ridge(kernel, problem.U, y, alpha, problem.weights)
+        shares = cone(np.sqrt(of_s.size), np.sqrt(of_u.size), problem.bound)
+        return of_s.scale(shares[0]), of_u.scale(shares[1])
 
     def _checked_kernel(self) -> Kernel:
         """The kernel, if it can be evaluated on S as well as on U."""
@@ -176,70 +159,18 @@ class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
         return kernel
 
 
-@dataclass(frozen=True, eq=False)
-class KernelRidgeFit:
-    """Kernel ridge regression on S alone or on U alone.
-
-    Parameters
-    ----------
-    kernel : BoundKernel
-        The kernel, bound to the training rows.
-    coef : (n, 1) array
-        Coefficient of each training row.
-    size : float
-        ``Σf² + λ‖f‖²`` of the fitted function f.
-    """
-
-    kernel: BoundKernel
-    coef: FloatArray
-    size: float
-
-    @classmethod
-    def fit(
-        cls, kernel: Kernel, X: FloatArray, y: FloatArray, alpha: float, weights: FloatArray | None
-    ) -> Self:
-        """Fit targets y, (n,), at rows X, (n, d)."""
-        none, weighted = Functionals.none(len(y)), y if weights is None else weights * y
-        problem = ConstrainedProblem(X, y[:, None], np.array([alpha]), none, False, kernel, weights)
-        free = solve_exactly(problem).free
-        assert free.fitted is not None
-        # the minimiser f of Σ(y − f)² + λ‖f‖² has Σf² + λ‖f‖² = Σyf
-        return cls(problem.bound_kernel, free.coef, float(weighted @ free.fitted[:, 0]))
-
-    def scale(self, factor: float) -> Self:
-        """The function, multiplied by a number."""
-        return replace(self, coef=factor * self.coef, size=factor**2 * self.size)
-
-    def evaluate(self, X: FloatArray) -> FloatArray:
-        """Values at the rows of X, (n, d): (n,)."""
-        values: FloatArray = self.kernel.evaluate(X, self.coef)[:, 0]
-        return values
-
-
-@dataclass(frozen=True, eq=False)
-class KernelFunction:
-    """The sum of a function of S and a function of U."""
-
-    of_sensitive: KernelRidgeFit
-    of_rest: KernelRidgeFit
-
-    def evaluate(self, S: FloatArray, U: FloatArray) -> FloatArray:
-        """Values at standardised S, (n, e), and U, (n, r): (n,)."""
-        return self.of_sensitive.evaluate(S) + self.of_rest.evaluate(_some_column(U))
-
-
-def _kernel_ridges(kernel: Kernel, problem: SecondStage) -> tuple[KernelRidgeFit, KernelRidgeFit]:
-    """Ridge regressions on S and on U."""
-    y, alpha, weights, rows = problem.y, problem.alpha, problem.data.weights, problem.data.rows
-    # rows with the same S are one row of larger weight
-    of_rows, k = np.ones(len(y)) if weights is None else weights, len(rows.cells)
-    mass = group_sums(rows.codes, of_rows, k)
-    means = group_sums(rows.codes, of_rows * y, k) / mass
-    first = np.unique(rows.codes, return_index=True)[1]
-    return (
-        KernelRidgeFit.fit(kernel, problem.S[first], means, alpha, mass),
-        KernelRidgeFit.fit(kernel, _some_column(problem.U), y, alpha, weights),
-    )
+def _kernel_ridge(
+    kernel: Kernel, Z: FloatArray, y: FloatArray, alpha: float, weights: FloatArray | None
+) -> Part:
+    """Kernel ridge regression of targets, (n, 1), on S alone or on U alone, (n, p)."""
+    Z, none = some_column(Z), Functionals.none(len(y))
+    problem = ConstrainedProblem(Z, y, np.array([alpha]), none, False, kernel, weights)
+    free = solve_exactly(problem).free
+    assert free.fitted is not None
+    # the minimiser f of Σ(y − f)² + λ‖f‖² has Σf² + λ‖f‖² = Σyf
+    weighted = y if weights is None else weights[:, None] * y
+    size = max(float((weighted * free.fitted).sum()), 0.0)
+    return Part(free.coef, size, problem.expansion)
 
 
 def bounded(
@@ -318,8 +249,3 @@ def cone(p: float, q: float, bound: float) -> tuple[float, float]:
         return 0.0, 1.0
     along = np.sqrt(bound) * p + np.sqrt(1 - bound) * q
     return float(np.sqrt(bound) * along / p), float(np.sqrt(1 - bound) * along / q)
-
-
-def _some_column(U: FloatArray) -> FloatArray:
-    """U, or a column of zeros if S explains all columns, because kernels need at least one."""
-    return U if U.shape[1] else np.zeros((len(U), 1))

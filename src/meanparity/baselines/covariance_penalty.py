@@ -13,14 +13,15 @@ from meanparity.constraints.covariance import cell_numbers
 from meanparity.data.columns import are_numbers
 from meanparity.data.rows import Rows, refuse_identifier
 from meanparity.kernels import AbstractKernel, Kernel
-from meanparity.kernels.bound import BoundKernel
 from meanparity.linalg.features import dense_features, pivoted_cholesky
 from meanparity.linalg.memory import require_memory
+from meanparity.state import stored
 
 _TOLERANCE = 1e-15  # remainders below this share of the largest κ(s, s) are rounding
 _FEW = 256  # features up to which they are found one by one
 
 
+@stored("CovariancePenaltyRidge")
 class CovariancePenaltyRidge(PenaltyRidge):
     r"""(Kernel) ridge regression with a penalty on the covariance with the sensitive features.
 
@@ -95,6 +96,8 @@ class CovariancePenaltyRidge(PenaltyRidge):
     0.000009
     """
 
+    _orthonormal = False
+
     def __init__(
         self,
         *,
@@ -122,28 +125,23 @@ class CovariancePenaltyRidge(PenaltyRidge):
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
 
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> CovariancePenaltyRidge:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Features, or the (n, n) kernel matrix if the kernel is "precomputed".
-        y : array-like of shape (n,) or (n, m)
-            Targets.
-        sensitive_features : array-like of shape (n,) or (n, r), series or data frame
-            Sensitive columns, categories or numbers. Required unless `sensitive_columns` is set.
-        sample_weight : array-like of shape (n,), optional
-            Weights in the loss and in the covariance.
-        """
-        data = self._read(X, y, sensitive_features, sample_weight)
-        if not any(map(are_numbers, data.rows.levels)):
-            refuse_identifier(data.rows, "pass numbers")
-        C = _covariances(data.rows, self._sensitive_kernel())
-        self._fit_penalised(data, C, orthonormal=False)
-        return self
+    def _penalised_functions(self, rows: Rows) -> FloatArray:
+        if not any(map(are_numbers, rows.levels)):
+            refuse_identifier(rows, "pass numbers")
+        kernel = self._sensitive_kernel()
+        features = _features(cell_numbers(rows), kernel)
+        share = rows.mass / rows.mass.sum()
+        size = np.abs(features).max(initial=0.0)
+        features = features - share @ features
+        if not np.abs(features[share > 0]).max(initial=0.0) > 1e-14 * size:
+            raise ValueError(
+                f"The sensitive features of all {rows.n_rows} rows are the same under {kernel!r}, "
+                "so there is nothing to penalise. Pass a column with at least two values, or "
+                "another sensitive_kernel."
+            )
+        weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+        # the covariances of values V with the features are CᵀV
+        return np.asarray((weights / rows.n_rows)[:, None] * features[rows.codes])
 
     def _sensitive_kernel(self) -> Kernel:
         """The kernel of the sensitive values."""
@@ -162,51 +160,25 @@ class CovariancePenaltyRidge(PenaltyRidge):
         return kernel
 
 
-def _covariances(rows: Rows, kernel: Kernel) -> FloatArray:
-    """C, (n, p): ``CᵀV`` are the covariances of V with the features of the sensitive kernel."""
-    features = _features(cell_numbers(rows), kernel)
-    share = rows.mass / rows.mass.sum()
-    size = np.abs(features).max(initial=0.0)
-    features = features - share @ features
-    if not np.abs(features[share > 0]).max(initial=0.0) > 1e-14 * size:
-        raise ValueError(
-            f"The sensitive features of all {rows.n_rows} rows are the same under {kernel!r}, so "
-            "there is nothing to penalise. Pass a column with at least two values, or another "
-            "sensitive_kernel."
-        )
-    weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
-    C: FloatArray = (weights / rows.n_rows)[:, None] * features[rows.codes]
-    return C
-
-
 def _features(values: FloatArray, kernel: Kernel) -> FloatArray:
     """Features F, (k, p), of values, (k, e), such that ``F Fᵀ`` is their kernel matrix."""
     if kernel.is_linear:
         return values
     bound = kernel.bind(values)
-    few = pivoted_cholesky(
+    features = pivoted_cholesky(
         bound.diagonal(values),
         lambda j: bound.block(values[j : j + 1])[0],
         tolerance=_TOLERANCE,
         max_rank=_FEW,
     )
-    if few.shape[1] < min(_FEW, len(values)):
-        _refuse_indefinite(values, bound, few, kernel)
-        return few
-    require_memory(
-        3 * 8 * len(values) ** 2,
-        what=f"The sensitive kernel of {len(values):,} different values",
-        advice="Round the sensitive values, or use a smoother sensitive_kernel.",
-    )
-    features = dense_features(bound.block(values), tolerance=_TOLERANCE)
-    _refuse_indefinite(values, bound, features, kernel)
-    return features
-
-
-def _refuse_indefinite(
-    values: FloatArray, bound: BoundKernel, features: FloatArray, kernel: Kernel
-) -> None:
-    """Refuse a kernel whose values, checked on some rows, are not products of the features."""
+    if features.shape[1] == min(_FEW, len(values)):  # there may be more, faster from the matrix
+        require_memory(
+            3 * 8 * len(values) ** 2,
+            what=f"The sensitive kernel of {len(values):,} different values",
+            advice="Round the sensitive values, or use a smoother sensitive_kernel.",
+        )
+        features = dense_features(bound.block(values), tolerance=_TOLERANCE)
+    # a kernel that is not positive semidefinite differs from the products of the features
     checked = np.unique(np.linspace(0, len(values) - 1, 64).astype(int))
     block = bound.block(values[checked])
     size = np.abs(block).max()
@@ -215,3 +187,4 @@ def _refuse_indefinite(
             f"The sensitive kernel {kernel!r} is not positive semidefinite on these values (or not "
             "finite), so it has no features. Choose another sensitive_kernel, such as 'rbf'."
         )
+    return features

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -20,6 +20,7 @@ from scipy.optimize import linprog
 from meanparity._typing import FloatArray, IntArray
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.symmetric import row_blocks
+from meanparity.state import stored
 
 _LOG = logging.getLogger(__name__)
 _PRECISION = 1e-12
@@ -33,6 +34,7 @@ _BLOCK = 2**20  # numbers in a temporary table
 Oracle = Callable[[FloatArray], tuple[Any, FloatArray]]  # targets to a regressor and its values
 
 
+@stored("Grid")
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Equally spaced thresholds, (m,); predictions lie half a step above one of them."""
@@ -169,19 +171,29 @@ class Mixture:
     disparity: float
 
 
-@dataclass(eq=False)
-class _Answers:
-    """The oracle's distinct answers so far, with their costs and disparities."""
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """A regressor of the oracle, with its cost and its disparities, (k, m)."""
 
-    costs: Costs
-    oracle: Oracle
-    slack: float
-    bound: float
-    hypotheses: list[Any] = field(default_factory=list)
-    reached: list[IntArray] = field(default_factory=list)
-    errors: list[float] = field(default_factory=list)
-    disparities: list[FloatArray] = field(default_factory=list)
-    n_calls: int = 0
+    hypothesis: Any
+    reached: IntArray
+    error: float
+    disparities: FloatArray
+
+    def value(self, multipliers: FloatArray) -> float:
+        """The cost at signed multipliers, (k, m)."""
+        return self.error + float(np.sum(self.disparities * multipliers))
+
+
+class _Answers:
+    """The player who answers with regressors: the oracle, and its distinct answers so far."""
+
+    def __init__(self, costs: Costs, oracle: Oracle, slack: float) -> None:
+        self.costs = costs
+        self.oracle = oracle
+        self.slack = slack
+        self.found: list[_Answer] = []
+        self.n_calls = 0
 
     def best(self, multipliers: FloatArray) -> int:
         """Position of the best answer to signed multipliers, (k, m): a new or an earlier one."""
@@ -189,61 +201,48 @@ class _Answers:
         self.n_calls += 1
         reached = self.costs.grid.reached(values)
         error, disparities = self.costs.error(reached), self.costs.disparities(reached)
-        known = [
-            old + float(np.sum(gaps * multipliers))
-            for old, gaps in zip(self.errors, self.disparities, strict=True)
-        ]
-        value = error + float(np.sum(disparities * multipliers))
-        if known and value >= min(known) - _PRECISION:
+        answer = _Answer(hypothesis, reached, error, disparities)
+        known = [earlier.value(multipliers) for earlier in self.found]
+        if known and answer.value(multipliers) >= min(known) - _PRECISION:
             return int(np.argmin(known))
-        self.hypotheses.append(hypothesis)
-        self.reached.append(reached)
-        self.errors.append(error)
-        self.disparities.append(disparities)
-        return len(self.errors) - 1
-
-    def mixed(self, weights: FloatArray) -> tuple[float, FloatArray]:
-        """The cost and the disparities of a mixture of the first answers."""
-        error = float(weights @ self.errors[: len(weights)])
-        return error, np.tensordot(weights, np.stack(self.disparities[: len(weights)]), 1)
+        self.found.append(answer)
+        return len(self.found) - 1
 
     def gap(self, weights: FloatArray, multipliers: FloatArray, tolerance: float) -> float:
-        """Distance of a mixture and signed multipliers, (k, m), from an equilibrium."""
-
-        def value(error: float, disparities: FloatArray) -> float:
-            allowed = self.slack * float(np.abs(multipliers).sum())
-            return error + float(np.sum(multipliers * disparities)) - allowed
-
-        error, disparities = self.mixed(weights)
-        here = low = value(error, disparities)
-        high = error + self.bound * max(float(np.abs(disparities).max()) - self.slack, 0.0)
+        """Distance from an equilibrium of a mixture of the first answers and signed multipliers."""
+        used = self.found[: len(weights)]
+        error = float(weights @ [answer.error for answer in used])
+        disparities = np.tensordot(weights, np.stack([answer.disparities for answer in used]), 1)
+        high = error + max(float(np.abs(disparities).max()) - self.slack, 0.0) / self.slack
+        allowed = self.slack * float(np.abs(multipliers).sum())
+        here = low = error + float(np.sum(disparities * multipliers)) - allowed
         for multiple in _MULTIPLES:
             best = self.best(multiple * multipliers)
-            low = min(low, value(self.errors[best], self.disparities[best]))
+            low = min(low, self.found[best].value(multipliers) - allowed)
             if max(here - low, high - here) > tolerance + _PRECISION:
                 break
         return max(here - low, high - here)
 
     def programme(self) -> tuple[FloatArray, FloatArray] | None:
         """The best mixture of all answers and its signed multipliers; None if the solver fails."""
-        gaps = np.stack(self.disparities, axis=-1).reshape(-1, len(self.errors))
+        errors = [answer.error for answer in self.found]
+        gaps = np.stack([answer.disparities.ravel() for answer in self.found], axis=1)
         signed = np.vstack([gaps, -gaps]) - self.slack
         found = linprog(
-            np.append(self.errors, self.bound),
+            np.append(errors, 1 / self.slack),
             A_ub=np.column_stack([signed, -np.ones(len(signed))]),
             b_ub=np.zeros(len(signed)),
-            A_eq=np.append(np.ones(len(self.errors)), 0.0)[None, :],
+            A_eq=np.append(np.ones(len(errors)), 0.0)[None, :],
             b_eq=[1.0],
             method="highs",
         )
         if found.status != 0:
             return None
-        prices = -found.ineqlin.marginals.reshape(2, *self.disparities[0].shape)
+        prices = -found.ineqlin.marginals.reshape(2, *self.found[0].disparities.shape)
         weights = np.maximum(found.x[:-1], 0.0)
         return weights / weights.sum(), prices[0] - prices[1]
 
 
-@dataclass(eq=False)
 class _Gradients:
     """The player who sets the multipliers, by exponentiated gradients.
 
@@ -251,33 +250,24 @@ class _Gradients:
     is less than `bound`. Signed multipliers, (k, m), are the differences of the two.
     """
 
-    slack: float
-    bound: float
-    logits: FloatArray  # (2, k, m)
-    total: FloatArray  # sum of the signed multipliers of all rounds, (k, m)
-    rate: float
-    n_rounds: int = 0
-    least_gap: float = np.inf
-    last_check: tuple[float, float] = (_FIRST_CHECK, np.inf)  # round and gap
-
-    @classmethod
-    def start(cls, shape: tuple[int, int], slack: float, bound: float) -> Self:
-        return cls(slack, bound, np.zeros((2, *shape)), np.zeros(shape), 2.0 / bound)
+    def __init__(self, shape: tuple[int, int], slack: float) -> None:
+        self.slack = slack
+        self.bound = 1 / slack
+        self.logits = np.zeros((2, *shape))
+        self.total = np.zeros(shape)  # sum of the signed multipliers of all rounds
+        self.rate = 2.0 / self.bound
+        self.n_rounds = 0
+        self.least_gap = np.inf
+        self.last_check: tuple[float, float] = (_FIRST_CHECK, np.inf)  # round and gap
 
     def multipliers(self) -> FloatArray:
         """The signed multipliers of the next round."""
         shift = max(float(self.logits.max()), 0.0)
         powers = np.exp(self.logits - shift)
         both = self.bound * powers / (np.exp(-shift) + powers.sum())
-        signed: FloatArray = both[0] - both[1]
-        self.total += signed
+        self.total += both[0] - both[1]
         self.n_rounds += 1
-        return signed
-
-    @property
-    def average(self) -> FloatArray:
-        """The mean of the signed multipliers of all rounds."""
-        return self.total / self.n_rounds
+        return np.asarray(both[0] - both[1])
 
     def update(self, disparities: FloatArray, gap: float) -> None:
         """Follow the disparities of an answer, more slowly where the gap no longer shrinks."""
@@ -304,23 +294,21 @@ def play(costs: Costs, oracle: Oracle, *, slack: float, max_iter: int) -> Mixtur
     max_iter : int
         Largest number of rounds.
     """
-    shape, bound = (len(costs.shares), len(costs.grid.thresholds)), 1 / slack
-    answers = _Answers(costs, oracle, slack, bound)
-    gradients = _Gradients.start(shape, slack, bound)
+    shape = len(costs.shares), len(costs.grid.thresholds)
+    answers, gradients = _Answers(costs, oracle, slack), _Gradients(shape, slack)
     answers.best(np.zeros(shape))
-    counts, tolerance = np.zeros(0), np.inf
+    chosen: list[int] = []  # the answer of each round
     candidates: list[tuple[float, FloatArray]] = []
-    n_solved, programme = 0, (np.inf, np.zeros(0))
+    n_solved, tolerance, programme = 0, np.inf, (np.inf, np.zeros(0))
     for round_ in range(max_iter):
-        best = answers.best(gradients.multipliers())
+        chosen.append(answers.best(gradients.multipliers()))
+        answer = answers.found[chosen[-1]]
         if round_ == 0:
-            tolerance = max(_ACCURACY * costs.standard_error(answers.reached[best]), _FINEST)
-        counts = np.pad(counts, (0, max(best + 1 - len(counts), 0)))
-        counts[best] += 1
-        average = counts / counts.sum()
-        gap = answers.gap(average, gradients.average, tolerance)
-        if round_ > 0 and n_solved != len(answers.errors):  # there are new answers
-            n_solved = len(answers.errors)
+            tolerance = max(_ACCURACY * costs.standard_error(answer.reached), _FINEST)
+        average = np.bincount(chosen) / len(chosen)
+        gap = answers.gap(average, gradients.total / gradients.n_rounds, tolerance)
+        if round_ > 0 and n_solved != len(answers.found):  # there are new answers
+            n_solved = len(answers.found)
             optimum = answers.programme()
             if optimum is not None:
                 programme = answers.gap(*optimum, tolerance), optimum[0]
@@ -328,19 +316,19 @@ def play(costs: Costs, oracle: Oracle, *, slack: float, max_iter: int) -> Mixtur
         _LOG.info("round %d: gap %.3g, tolerance %.3g", round_ + 1, candidates[-1][0], tolerance)
         if candidates[-1][0] < tolerance:
             break
-        gradients.update(answers.disparities[best], gap)
+        gradients.update(answer.disparities, gap)
     least = min(gap for gap, _ in candidates)
     gap, weights = [pair for pair in candidates if pair[0] <= least + _PRECISION][-1]
-    used = np.flatnonzero(weights > 0)
+    used = [answers.found[i] for i in np.flatnonzero(weights)]
+    weights = weights[weights > 0] / weights.sum()
     # values below all thresholds are predicted half a step above the first
-    snapped = [costs.disparities(np.maximum(answers.reached[i], 1)) for i in used]
-    disparity = float(np.abs(np.tensordot(weights[used], np.stack(snapped), 1)).max())
+    snapped = np.stack([costs.disparities(np.maximum(answer.reached, 1)) for answer in used])
     return Mixture(
-        tuple(answers.hypotheses[i] for i in used),
-        weights[used] / weights.sum(),
+        tuple(answer.hypothesis for answer in used),
+        weights,
         gap,
         tolerance,
         len(candidates),
         answers.n_calls,
-        disparity,
+        disparity=float(np.abs(np.tensordot(weights, snapped, 1)).max()),
     )

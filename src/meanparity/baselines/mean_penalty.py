@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from meanparity._typing import FloatArray
 from meanparity.baselines.penalty import PenaltyRidge
 from meanparity.constraints import MeanParity
+from meanparity.data.rows import Rows
 from meanparity.kernels import AbstractKernel
+from meanparity.state import stored
 
 
+@stored("MeanPenaltyRidge")
 class MeanPenaltyRidge(PenaltyRidge):
     r"""(Kernel) ridge regression with a penalty on differences between group means.
 
@@ -72,6 +76,8 @@ class MeanPenaltyRidge(PenaltyRidge):
     0.0020
     """
 
+    _orthonormal = True
+
     def __init__(
         self,
         *,
@@ -97,25 +103,6 @@ class MeanPenaltyRidge(PenaltyRidge):
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
 
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> MeanPenaltyRidge:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Features, or the (n, n) kernel matrix if the kernel is "precomputed".
-        y : array-like of shape (n,) or (n, m)
-            Targets.
-        sensitive_features : array-like of shape (n,) or (n, r), series or data frame
-            Sensitive columns. Every combination of values that occurs is a group. Required unless
-            `sensitive_columns` is set.
-        sample_weight : array-like of shape (n,), optional
-            Weights in the loss and in the means of groups.
-        """
-        data = self._read(X, y, sensitive_features, sample_weight)
-        self._require_groups(data.rows)
-        contrasts = MeanParity().functionals(data.rows)
-        self._fit_penalised(data, contrasts.dense(), orthonormal=True)
-        return self
+    def _penalised_functions(self, rows: Rows) -> FloatArray:
+        self._require_groups(rows)
+        return MeanParity().functionals(rows).dense()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin
@@ -11,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from meanparity._typing import FloatArray
 from meanparity.baselines.base import Baseline, check_range
 from meanparity.constraints import Functionals
-from meanparity.data.fit_input import FitInput, check_alpha, check_flag
+from meanparity.data.fit_input import check_alpha, check_flag
+from meanparity.data.rows import Rows
 from meanparity.estimators._base import KernelParameters, function_attributes
 from meanparity.solvers.penalised import Penalty, solve_penalised
 from meanparity.solvers.problem import ConstrainedProblem
@@ -20,29 +22,50 @@ from meanparity.solvers.problem import ConstrainedProblem
 class PenaltyRidge(KernelParameters, MultiOutputMixin, Baseline):  # type: ignore[misc]
     """Base class of the penalty methods. Subclasses define what is penalised."""
 
+    _orthonormal: ClassVar[bool]  # see `Penalty`
     alpha: float
     penalty: float
     fit_intercept: bool
 
-    def _fit_penalised(self, data: FitInput, C: FloatArray, *, orthonormal: bool) -> None:
-        """Solve and store; see `Penalty` for C, (n, p), and `orthonormal`."""
+    @abstractmethod
+    def _penalised_functions(self, rows: Rows) -> FloatArray:
+        """C, (n, p): what is penalised, for rows that are checked here; see `Penalty`."""
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Features, or the (n, n) kernel matrix if the kernel is "precomputed".
+        y : array-like of shape (n,) or (n, m)
+            Targets.
+        sensitive_features : array-like of shape (n,) or (n, r), series or data frame
+            Sensitive columns. Required unless `sensitive_columns` is set.
+        sample_weight : array-like of shape (n,), optional
+            Weights in the loss and in the penalty.
+        """
         check_flag("fit_intercept", self.fit_intercept)
         strength = check_range("penalty", self.penalty, 0, np.inf, "0 (no penalty) or more")
         if np.ndim(self.alpha):
             raise ValueError(f"alpha has shape {np.shape(self.alpha)}. Pass a single number.")
-        n, m = data.Y.shape
+        data = self._read(X, y, sensitive_features, sample_weight)
+        C = self._penalised_functions(data.rows)
         problem = ConstrainedProblem(
             data.X,
             data.Y,
-            check_alpha(self.alpha, m),
-            Functionals.none(n),
+            check_alpha(self.alpha, data.Y.shape[1]),
+            Functionals.none(len(data.Y)),
             bool(self.fit_intercept),
             self._kernel(),
             data.weights,
             names=data.layout.feature_names,
         )
         with np.errstate(over="ignore", invalid="ignore"):  # refused with a message below
-            coef, intercept, basis = solve_penalised(problem, Penalty(C, strength, orthonormal))
+            penalty = Penalty(C, strength, self._orthonormal)
+            coef, intercept, basis = solve_penalised(problem, penalty)
         if not np.isfinite(coef).all() or not np.isfinite(intercept).all():
             raise ValueError(
                 "The fit overflows: squares of the numbers in X or y are too large or too small "
@@ -50,9 +73,9 @@ class PenaltyRidge(KernelParameters, MultiOutputMixin, Baseline):  # type: ignor
             )
         self._layout, self._single_output = data.layout, data.single_output
         self._basis, self._coef, self._constant = basis, coef, intercept
-        points = None if problem.kernel.is_precomputed else data.X
-        attributes = function_attributes(basis, coef, intercept, data.single_output, points)
+        attributes = function_attributes(basis, coef, intercept, data.single_output)
         self._set_attributes(("coef_", "dual_coef_", "X_fit_", "intercept_"), attributes)
+        return self
 
     def predict(self, X: Any) -> FloatArray:
         """Predictions for the rows of X; their sensitive features are not needed.

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
+import scipy.linalg
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import Features, FloatArray
-from meanparity.baselines.base import Baseline, check_range
-from meanparity.baselines.game import Costs, Grid, Mixture, play
-from meanparity.estimators._wrapped import (
-    check_regressor,
-    fit_clone,
-    predictions,
-    weight_keyword,
-)
+from meanparity.baselines.base import Baseline, check_range, shares
+from meanparity.baselines.game import Costs, Grid, Mixture, Oracle, play
+from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions, weight_keyword
 from meanparity.linalg.memory import require_memory
+from meanparity.state import stored
 
 _MOST_THRESHOLDS = 10_000
 _SMALLEST_SLACK = 1e-6  # the multipliers of the game go up to 1/slack
 
 
+@stored("ReductionRegressor")
 class ReductionRegressor(Baseline):
     r"""A random mixture of regressors whose predictions have similar distributions in all groups.
 
@@ -148,11 +147,9 @@ class ReductionRegressor(Baseline):
         groups, target = self._require_groups(data.rows), self._require_single_output(data)
         grid = Grid(_read_thresholds(self.thresholds, target))
         costs = Costs.from_targets(grid, target, groups.codes, data.weights)
-        oracle: LeastSquares | WrappedRegressor
+        oracle: Oracle = partial(_fit_oracle, self.estimator, data.X, data.weights)
         if self.estimator is None:
             oracle = LeastSquares.factorise(data.X, data.weights)
-        else:
-            oracle = WrappedRegressor(self.estimator, data.X, data.weights)
         found = play(costs, oracle, slack=slack, max_iter=int(rounds))
         _warn_about_result(found, slack)
         self._layout, self._to_numbers, self._grid = data.layout, to_numbers, grid
@@ -208,7 +205,7 @@ class ReductionRegressor(Baseline):
         (n, h) array
         """
         check_is_fitted(self, "mixture_weights_")
-        features = self._read_features(X, to_numbers=self._to_numbers)
+        features = self._read_features(X)
         columns = [self._grid.snap(predictions(model, features)) for model in self.estimators_]
         return np.stack(columns, axis=1)
 
@@ -225,7 +222,6 @@ def _check_oracle(estimator: Any) -> None:
 
 def _warn_about_result(found: Mixture, slack: float) -> None:
     """Warn if the game ended too early, or if the oracle could not reduce the disparity further."""
-    message = ""
     if found.gap > found.tolerance:
         message = (
             f"After {found.n_iter} rounds the mixture may still cost {found.gap:.2g} more than the "
@@ -238,34 +234,20 @@ def _warn_about_result(found: Mixture, slack: float) -> None:
             "approximately, did not reduce it further. Raise slack, or use another oracle, such as "
             "trees."
         )
-    if message:
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    else:
+        return
+    warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
 
-@dataclass(frozen=True, eq=False)
-class WrappedRegressor:
-    """The oracle that fits the user's regressor.
-
-    Parameters
-    ----------
-    estimator : regressor
-        The regressor, not fitted.
-    X : (n, d) table
-        Features, in any form that it accepts.
-    weights : (n,) array or None
-        Weights of the rows.
-    """
-
-    estimator: Any
-    X: Any
-    weights: FloatArray | None
-
-    def __call__(self, target: FloatArray) -> tuple[Any, FloatArray]:
-        """A regressor fitted to targets, (n,), and its predictions, (n,)."""
-        model = fit_clone(self.estimator, self.X, target, self.weights)
-        return model, predictions(model, self.X)
+def _fit_oracle(
+    estimator: Any, X: Any, weights: FloatArray | None, target: FloatArray
+) -> tuple[Any, FloatArray]:
+    """A copy of the user's regressor fitted to targets, (n,), and its predictions, (n,)."""
+    model = fit_clone(estimator, X, target, weights)
+    return model, predictions(model, X)
 
 
+@stored("LinearModel")
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearModel:
     """``x ↦ xᵀcoef + intercept``, a regressor of the least-squares oracle."""
@@ -275,8 +257,7 @@ class LinearModel:
 
     def predict(self, X: Features) -> FloatArray:
         """Values at the rows of X: (n,)."""
-        values: FloatArray = X @ self.coef + self.intercept
-        return values
+        return np.asarray(X @ self.coef + self.intercept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,20 +272,17 @@ class LeastSquares:
         Their weighted means.
     share : (n,) array
         Weights that sum to one.
-    left : (n, r) array
-        Left singular vectors of the centred features, weighted by the roots of `share`.
-    inverse : (d, r) array
-        Right singular vectors, divided by the singular values.
+    inverse : (d, n) array
+        Pseudoinverse of the centred features, weighted by the roots of `share`.
     """
 
     X: FloatArray
     middle: FloatArray
     share: FloatArray
-    left: FloatArray
     inverse: FloatArray
 
     @classmethod
-    def factorise(cls, X: Features, weights: FloatArray | None) -> Self:
+    def factorise(cls, X: Features, weights: FloatArray | None) -> LeastSquares:
         """Decompose features, (n, d), with weights, (n,)."""
         n, d = X.shape
         require_memory(
@@ -313,41 +291,55 @@ class LeastSquares:
             advice="Use fewer columns, or another oracle.",
         )
         X = X.toarray() if sparse.issparse(X) else X
-        share = np.full(n, 1 / n) if weights is None else weights / weights.sum()
-        middle, root = share @ X, np.sqrt(share)
-        left, sizes, right = np.linalg.svd(root[:, None] * (X - middle), full_matrices=False)
-        eps = float(np.finfo(float).eps)
-        cut = max(n, d, 50) * eps * sizes.max(initial=0.0) + 8 * eps * np.linalg.norm(middle)
-        keep = sizes > cut
-        return cls(X, middle, share, left[:, keep], right[keep].T / sizes[keep])
+        share = shares(weights, n)
+        middle, eps = share @ X, float(np.finfo(float).eps)
+        centred = np.sqrt(share)[:, None] * (X - middle)
+        inverse = scipy.linalg.pinv(
+            centred, rtol=max(n, d, 50) * eps, atol=8 * eps * float(np.linalg.norm(middle))
+        )
+        return cls(X, middle, share, inverse)
 
     def __call__(self, target: FloatArray) -> tuple[LinearModel, FloatArray]:
         """The function fitted to targets, (n,), and its values, (n,)."""
         mean = float(self.share @ target)
-        coef = self.inverse @ (self.left.T @ (np.sqrt(self.share) * (target - mean)))
+        coef = self.inverse @ (np.sqrt(self.share) * (target - mean))
         model = LinearModel(coef, mean - float(self.middle @ coef))
         return model, model.predict(self.X)
 
 
 def _read_thresholds(thresholds: Any, y: FloatArray) -> FloatArray:
     """The thresholds, (m,), that the parameter stands for with targets y, (n,)."""
+    thresholds = 41 if thresholds is None else thresholds
+    grid = _grid(thresholds, y) if np.ndim(thresholds) == 0 else _listed(thresholds)
+    if not grid[1] - grid[0] > 64 * np.finfo(float).eps * np.abs(grid).max():
+        raise ValueError(
+            f"Thresholds from {grid[0]!r} to {grid[-1]!r} are too close for floating point. "
+            "Subtract a constant from y, or use fewer thresholds."
+        )
+    return grid
+
+
+def _grid(count: Any, y: FloatArray) -> FloatArray:
+    """A number of thresholds in the range of y."""
+    whole = isinstance(count, Integral) and not isinstance(count, bool)
+    if not whole or not 2 <= count <= _MOST_THRESHOLDS:
+        raise ValueError(
+            f"thresholds={count!r} is neither a number from 2 to {_MOST_THRESHOLDS} nor a list of "
+            "thresholds. Pass one of these."
+        )
     low, high = float(y.min()), float(y.max())
+    if low == high:
+        raise ValueError(
+            f"All y are {low:g}, so the thresholds have no range. Pass targets that differ, or the "
+            "thresholds themselves."
+        )
     if low >= 0 and high <= 1 and high - low >= 0.25:
         low, high = 0.0, 1.0
-    thresholds = 41 if thresholds is None else thresholds
-    if np.ndim(thresholds) == 0:
-        whole = isinstance(thresholds, Integral) and not isinstance(thresholds, bool)
-        if not whole or not 2 <= thresholds <= _MOST_THRESHOLDS:
-            raise ValueError(
-                f"thresholds={thresholds!r} is neither a number from 2 to {_MOST_THRESHOLDS} nor a "
-                "list of thresholds. Pass one of these."
-            )
-        if low == high:
-            raise ValueError(
-                f"All y are {low:g}, so the thresholds have no range. Pass targets that differ, or "
-                "the thresholds themselves."
-            )
-        return _check_steps(np.linspace(low, high, int(thresholds)))
+    return np.linspace(low, high, int(count))
+
+
+def _listed(thresholds: Any) -> FloatArray:
+    """Thresholds that were passed."""
     try:
         grid = np.asarray(thresholds, dtype=float)
     except (TypeError, ValueError):
@@ -361,15 +353,5 @@ def _read_thresholds(thresholds: Any, y: FloatArray) -> FloatArray:
         raise ValueError(
             f"thresholds have steps from {steps.min():g} to {steps.max():g}. Pass equal steps, for "
             "instance with numpy.linspace."
-        )
-    return _check_steps(grid)
-
-
-def _check_steps(grid: FloatArray) -> FloatArray:
-    """Refuse thresholds that are too close for floating point."""
-    if not grid[1] - grid[0] > 64 * np.finfo(float).eps * np.abs(grid).max():
-        raise ValueError(
-            f"Thresholds from {grid[0]!r} to {grid[-1]!r} are too close for floating point. "
-            "Subtract a constant from y, or use fewer thresholds."
         )
     return grid

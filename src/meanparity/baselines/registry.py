@@ -23,10 +23,6 @@ from meanparity.baselines.reduction import ReductionRegressor
 from meanparity.baselines.unfairness_penalty import UnfairnessPenaltyRidge
 from meanparity.estimators import ParityKernelRidge
 
-SETTINGS = ("linear", "kernel")
-_LINEAR: Mapping[str, Any] = MappingProxyType({"kernel": "linear", "alpha": 0.0})
-_RBF: Mapping[str, Any] = MappingProxyType({"kernel": "rbf", "gamma": 0.1, "alpha": 1.0})
-
 
 @dataclass(frozen=True)
 class Method:
@@ -73,7 +69,7 @@ class Method:
     @property
     def settings(self) -> tuple[str, ...]:
         """Which of "linear" and "kernel" are available."""
-        return tuple(name for name in SETTINGS if getattr(self, name) is not None)
+        return tuple(name for name in ("linear", "kernel") if getattr(self, name) is not None)
 
     def make(self, setting: str = "linear", **parameters: Any) -> Any:
         """Make an unfitted estimator with the given parameters."""
@@ -93,18 +89,11 @@ class Method:
         **parameters: Any,
     ) -> Any:
         """Fit an estimator, which receives the sensitive features if it has that parameter."""
-        model = self.make(setting, **parameters)
-        if "sensitive_features" in signature(model.fit).parameters:
-            return model.fit(X, y, sensitive_features=sensitive_features)
-        return model.fit(X, y)
+        return _with_groups(self.make(setting, **parameters).fit, sensitive_features, X, y)
 
     def predict(self, model: Any, X: Any, *, sensitive_features: Any) -> FloatArray:
         """Predict with a fitted estimator, which receives the sensitive features if needed."""
-        if "sensitive_features" in signature(model.predict).parameters:
-            predicted: FloatArray = model.predict(X, sensitive_features=sensitive_features)
-        else:
-            predicted = model.predict(X)
-        return predicted
+        return np.asarray(_with_groups(model.predict, sensitive_features, X))
 
     def mixture(
         self, model: Any, X: Any, *, sensitive_features: Any
@@ -119,71 +108,76 @@ class Method:
         return predicted[:, None], np.ones(1)
 
 
-def _penalised(name: str, title: str, make: Callable[..., Any], **more: Any) -> list[Method]:
-    """The method with both penalties that the paper uses."""
-    return [
+def _with_groups(function: Callable[..., Any], sensitive_features: Any, *arguments: Any) -> Any:
+    """Call a method of an estimator, with the sensitive features if it takes them."""
+    if "sensitive_features" in signature(function).parameters:
+        return function(*arguments, sensitive_features=sensitive_features)
+    return function(*arguments)
+
+
+_LINEAR: Mapping[str, Any] = MappingProxyType({"kernel": "linear", "alpha": 0.0})
+_RBF: Mapping[str, Any] = MappingProxyType({"kernel": "rbf", "gamma": 0.1, "alpha": 1.0})
+
+
+def _both(make: Callable[..., Any], **parameters: Any) -> tuple[partial[Any], partial[Any]]:
+    """A method of kernels in the linear and in the kernel setting."""
+    return partial(make, **_LINEAR, **parameters), partial(make, **_RBF, **parameters)
+
+
+_ALL = [
+    Method("Constant", "the mean of y for all rows", DummyRegressor, DummyRegressor),
+    Method("OLS", "ordinary least squares", LinearRegression, None),
+    Method("KRR", "kernel ridge regression", None, partial(KernelRidge, **_RBF)),
+    *(
         Method(
-            f"{name}-{power}",
-            f"{title}, coefficient {10**power}",
-            partial(make, **_LINEAR, penalty=float(10**power)),
-            partial(make, **_RBF, penalty=float(10**power)),
+            f"FPR-{power}",
+            f"penalty on differences of means, coefficient {10**power}",
+            *_both(MeanPenaltyRidge, penalty=10.0**power),
             "penalty",
-            **more,
+            accepts_numbers=False,
         )
         for power in (1, 3)
-    ]
-
-
-METHODS: Mapping[str, Method] = MappingProxyType(
-    {
-        method.name: method
-        for method in (
-            Method("Constant", "the mean of y for all rows", DummyRegressor, DummyRegressor),
-            Method("OLS", "ordinary least squares", LinearRegression, None),
-            Method("KRR", "kernel ridge regression", None, partial(KernelRidge, **_RBF)),
-            *_penalised(
-                "FPR", "penalty on differences of means", MeanPenaltyRidge, accepts_numbers=False
-            ),
-            *_penalised("FKR", "penalty on the covariance with S", CovariancePenaltyRidge),
-            Method(
-                "NRFC",
-                "bound on the R² of S (0), exact for linear functions",
-                partial(CorrelationBoundedRegression, **_LINEAR, unfairness=0.0),
-                partial(CorrelationBoundedRegression, **_RBF, unfairness=0.0),
-                "unfairness",
-            ),
-            Method(
-                "FRRM",
-                "bound on the R² of S (0.05), by a ridge penalty",
-                partial(UnfairnessPenaltyRidge, unfairness=0.05),
-                None,
-                "unfairness",
-            ),
-            Method(
-                "RBA",
-                "equal distributions (within 0.01), by a random mixture of regressions",
-                partial(ReductionRegressor, slack=0.01),
-                None,
-                "slack",
-                accepts_numbers=False,
-                centred=False,
-                is_random=True,
-            ),
-            Method(
-                "Barycenter",
-                "equal distributions, by moving predictions; needs S to predict",
-                BarycenterRegressor,
-                partial(BarycenterRegressor, estimator=KernelRidge(**_RBF)),
-                "unfairness",
-                accepts_numbers=False,
-            ),
-            Method(
-                "Ours",
-                "equal means, exact",
-                partial(ParityKernelRidge, **_LINEAR),
-                partial(ParityKernelRidge, **_RBF),
-                "unfairness",
-            ),
+    ),
+    *(
+        Method(
+            f"FKR-{power}",
+            f"penalty on the covariance with S, coefficient {10**power}",
+            *_both(CovariancePenaltyRidge, penalty=10.0**power),
+            "penalty",
         )
-    }
-)
+        for power in (1, 3)
+    ),
+    Method(
+        "NRFC",
+        "bound on the R² of S (0), exact for linear functions",
+        *_both(CorrelationBoundedRegression, unfairness=0.0),
+        "unfairness",
+    ),
+    Method(
+        "FRRM",
+        "bound on the R² of S (0.05), by a ridge penalty",
+        partial(UnfairnessPenaltyRidge, unfairness=0.05),
+        None,
+        "unfairness",
+    ),
+    Method(
+        "RBA",
+        "equal distributions (within 0.01), by a random mixture of regressions",
+        partial(ReductionRegressor, slack=0.01),
+        None,
+        "slack",
+        accepts_numbers=False,
+        centred=False,
+        is_random=True,
+    ),
+    Method(
+        "Barycenter",
+        "equal distributions, by moving predictions; needs S to predict",
+        BarycenterRegressor,
+        partial(BarycenterRegressor, estimator=KernelRidge(**_RBF)),
+        "unfairness",
+        accepts_numbers=False,
+    ),
+    Method("Ours", "equal means, exact", *_both(ParityKernelRidge), "unfairness"),
+]
+METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _ALL})

@@ -16,13 +16,16 @@ from scipy import sparse
 
 from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.data.rows import Rows, Schema
+from meanparity.kernels.bound import KernelExpansion
 from meanparity.linalg.memory import require_memory
+from meanparity.state import stored
 
 _EXPLAINED = 1e-10  # residuals below this share of a column's deviation are rounding
 _NOISE = 64 * np.finfo(float).eps  # deviations below this share of a column's mean are rounding
 _CONDITION = 1e-6  # eigenvalues below this share are computed without squaring the columns
 
 
+@stored("Encoder")
 @dataclass(frozen=True)
 class Encoder:
     """Encodes sensitive values as numbers, as in the published methods.
@@ -40,7 +43,7 @@ class Encoder:
     Examples
     --------
     >>> rows = Rows.from_columns({"sex": ["F", "M", "F"], "age": [31, 45, 28]}, continuous=["age"])
-    >>> Encoder.from_rows(rows).encode(rows)
+    >>> Encoder(rows.schema, rows.levels).encode(rows)
     array([[ 0., 31.],
            [ 1., 45.],
            [ 0., 28.]])
@@ -48,11 +51,6 @@ class Encoder:
 
     schema: Schema
     levels: tuple[tuple[Hashable, ...], ...]
-
-    @classmethod
-    def from_rows(cls, rows: Rows) -> Encoder:
-        """The encoding of training rows."""
-        return cls(rows.schema, rows.levels)
 
     def encode(self, rows: Rows) -> FloatArray:
         """Encode rows that were read in the same way: (n, e)."""
@@ -80,18 +78,54 @@ class Encoder:
                 start += 1
                 continue
             part = slice(start, start + len(self.levels[j]) - 1)
-            start, indicators = part.stop, np.round(numbers[:, part])
-            off = np.abs(numbers[:, part] - indicators).max(axis=1, initial=0.0)
-            known = (off < 1e-6) & np.isin(indicators, (0.0, 1.0)).all(axis=1)
-            known &= indicators.sum(axis=1) <= 1
+            start = part.stop
+            first = np.full((len(numbers), 1), 0.5)  # stands for the first value, if all are below
+            nearest = np.hstack([first, numbers[:, part]]).argmax(axis=1)
+            result[:, part] = np.eye(len(self.levels[j]))[nearest, 1:]
+            known = np.abs(numbers[:, part] - result[:, part]).max(axis=1, initial=0.0) < 1e-6
             if not known.all():
                 raise ValueError(
                     f"The columns of X that determine the sensitive column {name!r} have values in "
                     f"row {int(known.argmin())} that fit did not see. Leave such rows out, or pass "
                     "sensitive_features."
                 )
-            result[:, part] = indicators
         return result
+
+
+@stored("StagePart")
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The part of the predictions that depends on Z, which is standardised S or U.
+
+    Parameters
+    ----------
+    coef : (p,) or (n, 1) array
+        Coefficients of the columns of Z, or of the training rows if there is a kernel.
+    size : float
+        What is bounded: the variance of this part on the training rows, or ``Σf² + λ‖f‖²`` of a
+        kernel function f.
+    kernel : KernelExpansion or None
+        The kernel at the training rows; None for a linear function.
+    """
+
+    coef: FloatArray
+    size: float
+    kernel: KernelExpansion | None = None
+
+    def scale(self, factor: float) -> Part:
+        """The function, multiplied by a number."""
+        return Part(factor * self.coef, factor**2 * self.size, self.kernel)
+
+    def evaluate(self, Z: FloatArray) -> FloatArray:
+        """Values at the rows of Z, (n, p): (n,)."""
+        if self.kernel is None:
+            return np.asarray(Z @ self.coef)
+        return np.asarray(self.kernel.evaluate(some_column(Z), self.coef)[:, 0])
+
+
+def some_column(Z: FloatArray) -> FloatArray:
+    """Z, or a column of zeros if it has no columns, because kernels need at least one."""
+    return Z if Z.shape[1] else np.zeros((len(Z), 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +185,12 @@ class Spectrum:
         """Variance of the fitted values with these coefficients, (r,)."""
         return float(self.values @ coef**2)
 
+    def part(self, coef: FloatArray) -> Part:
+        """The linear function of Z with these coefficients, (r,)."""
+        return Part(self.vectors @ coef, self.variance(coef))
 
+
+@stored("FirstStage")
 @dataclass(frozen=True, eq=False)
 class FirstStage:
     """The first stage: standardised S, and U, the standardised residuals of X given S.
@@ -187,7 +226,7 @@ class FirstStage:
         cls, X: Features, rows: Rows, share: FloatArray
     ) -> tuple[FirstStage, FloatArray, FloatArray]:
         """Regress features, (n, d), on sensitive values; the stage, S, (n, e), and U, (n, r)."""
-        encoder = Encoder.from_rows(rows)
+        encoder = Encoder(rows.schema, rows.levels)
         numbers, X = encoder.encode(rows), _dense(X)
         s_mean = share @ numbers
         s_scale = _deviation(numbers - s_mean, share)
@@ -201,9 +240,7 @@ class FirstStage:
         x_mean = share @ X
         U, root = X - x_mean, np.sqrt(share)[:, None]
         before = _deviation(U, share)
-        left, sizes, right = np.linalg.svd(root * S, full_matrices=False)
-        keep = sizes > _EXPLAINED * sizes[0]
-        slopes = (right[keep].T / sizes[keep]) @ ((root * left[:, keep]).T @ U)
+        slopes = (np.linalg.pinv(root * S, rcond=_EXPLAINED) * root.T) @ U
         U -= S @ slopes
         deviation = _deviation(U, share)
         if not np.isfinite(deviation).all():
@@ -211,43 +248,30 @@ class FirstStage:
         explained = deviation <= _EXPLAINED * before + _NOISE * np.abs(x_mean)
         kept = np.flatnonzero(~explained)
         recovery = _recovery(X, np.flatnonzero(explained), numbers)
-        if explained.any():
-            U, slopes = U[:, kept], slopes[:, kept]
-            x_mean, deviation = x_mean[kept], deviation[kept]
+        U, slopes = U[:, kept], slopes[:, kept]
+        x_mean, deviation = x_mean[kept], deviation[kept]
         U /= deviation
         return cls(encoder, s_mean, s_scale, kept, x_mean, deviation, slopes, recovery), S, U
 
     @property
-    def s_rounding(self) -> FloatArray:
-        """How much of each column of S may be rounding error: (e,)."""
-        return np.asarray(np.finfo(float).eps * (1 + np.abs(self.s_mean) / self.s_scale))
-
-    @property
-    def u_rounding(self) -> FloatArray:
-        """How much of each column of U may be rounding error: (r,)."""
+    def rounding(self) -> tuple[FloatArray, FloatArray]:
+        """How much of each column of S and of U may be rounding error: (e,) and (r,)."""
         taken = np.abs(self.slopes).sum(axis=0)
-        size = 1 + (np.abs(self.x_mean) + taken) / self.u_scale
-        return np.asarray(np.finfo(float).eps * size)
+        in_s = 1 + np.abs(self.s_mean) / self.s_scale
+        in_u = 1 + (np.abs(self.x_mean) + taken) / self.u_scale
+        return np.finfo(float).eps * in_s, np.finfo(float).eps * in_u
 
-    def sensitive(self, numbers: FloatArray) -> FloatArray:
-        """Standardised S from encoded sensitive values, (n, e): (n, e)."""
-        return (numbers - self.s_mean) / self.s_scale
+    def transform(self, X: Features, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """S, (n, e), and U, (n, r), of features, (n, d), and encoded sensitive values, (n, e)."""
+        S = (numbers - self.s_mean) / self.s_scale
+        U = _dense(X[:, self.kept]) - self.x_mean - S @ self.slopes
+        return S, U / self.u_scale
 
-    def rest(self, X: Features, S: FloatArray) -> FloatArray:
-        """Standardised U from features, (n, d), and standardised S, (n, e): (n, r)."""
-        rest = _dense(X[:, self.kept]) - self.x_mean - S @ self.slopes
-        return np.asarray(rest / self.u_scale)
-
-    @property
-    def recovers(self) -> bool:
-        """Whether the features determine the sensitive values."""
-        return self.recovery is not None
-
-    def recover(self, X: Features) -> FloatArray:
-        """Encoded sensitive values of rows whose features determine them: (n, e)."""
-        assert self.recovery is not None
-        numbers: FloatArray = X @ self.recovery[1:] + self.recovery[0]
-        return self.encoder.check(numbers)
+    def recover(self, X: Features) -> FloatArray | None:
+        """Encoded sensitive values, (n, e), from features, (n, d), if these determine them."""
+        if self.recovery is None:
+            return None
+        return self.encoder.check(X @ self.recovery[1:] + self.recovery[0])
 
 
 def _dense(X: Features) -> FloatArray:
@@ -264,11 +288,8 @@ def _dense(X: Features) -> FloatArray:
 def _deviation(Z: FloatArray, share: FloatArray) -> FloatArray:
     """Standard deviations of columns of mean zero, (n, p), without overflow: (p,)."""
     unit = np.abs(Z).max(axis=0, initial=0.0)
-    if ((unit > 0) & ((unit < 1e-150) | (unit > 1e150))).any():
-        safe = np.where(unit > 0, unit, 1.0)
-        return np.asarray(unit * _deviation(Z / safe, share))
-    deviation: FloatArray = np.sqrt(np.einsum("i,ij,ij->j", share, Z, Z))
-    return deviation
+    unit[unit == 0] = 1.0
+    return np.asarray(unit * np.sqrt(share @ (Z / unit) ** 2))
 
 
 def _recovery(X: FloatArray, explained: IntArray, numbers: FloatArray) -> FloatArray | None:

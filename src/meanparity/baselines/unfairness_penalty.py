@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from meanparity.baselines.bounded import BoundedRegression, LinearFunction
-from meanparity.baselines.two_stage import Spectrum
+from meanparity.baselines.bounded import BoundedRegression, SecondStage
+from meanparity.baselines.two_stage import Part, Spectrum
+from meanparity.state import stored
 
 
+@stored("UnfairnessPenaltyRidge")
 class UnfairnessPenaltyRidge(BoundedRegression):
     r"""Linear regression that shrinks the sensitive coefficients until a bound on R² holds.
 
@@ -95,32 +97,12 @@ class UnfairnessPenaltyRidge(BoundedRegression):
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
 
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> UnfairnessPenaltyRidge:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Features.
-        y : array-like of shape (n,)
-            Targets.
-        sensitive_features : array-like of shape (n,) or (n, r), series or data frame
-            Sensitive columns, categories or numbers. Required unless `sensitive_columns` is set.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the rows.
-        """
-        problem = self._second_stage(X, y, sensitive_features, sample_weight)
+    def _solve(self, problem: SecondStage) -> tuple[Part, Part]:
         on_s, on_u = problem.spectra()
-        rest = on_u.solve(problem.alpha / problem.total)
-        variance = on_u.variance(rest)
-        ridge = _smallest_penalty(on_s, variance, problem.bound)
-        sensitive = on_s.solve(ridge) if np.isfinite(ridge) else np.zeros_like(on_s.values)
-        function = LinearFunction(on_s.vectors @ sensitive, on_u.vectors @ rest)
-        self._store(problem, function, on_s.variance(sensitive), variance)
+        rest = on_u.part(on_u.solve(problem.alpha / problem.total))
+        ridge = _smallest_penalty(on_s, rest.size, problem.bound)
         self.sensitive_penalty_ = ridge * problem.total
-        return self
+        return on_s.part(on_s.solve(ridge)), rest
 
 
 def _smallest_penalty(on_s: Spectrum, rest: float, bound: float) -> float:
@@ -128,12 +110,14 @@ def _smallest_penalty(on_s: Spectrum, rest: float, bound: float) -> float:
     free = on_s.variance(on_s.solve(0.0))
     bound = 0.0 if bound < 1e-30 else bound  # smaller bounds have no root in floating point
     allowed = bound / (1 - bound) * rest if bound < 1 else np.inf
-    if free / allowed - 1 <= 0 if allowed > 0 else free <= 0:
+    if allowed == 0:
+        return np.inf if free > 0 else 0.0
+
+    def excess(ridge: float) -> float:
+        return on_s.variance(on_s.solve(ridge)) / allowed - 1
+
+    if excess(0.0) <= 0:
         return 0.0
-    if allowed <= 0:
-        return float(np.inf)
     # at max(V_S)·√(free/allowed) every coefficient has shrunk by more than √(free/allowed)
-    top = float(2 * on_s.values.max() * np.sqrt(free / allowed))
-    return float(
-        brentq(lambda r: on_s.variance(on_s.solve(r)) / allowed - 1, 0.0, top, xtol=1e-300)
-    )
+    top = 2 * on_s.values.max() * np.sqrt(free / allowed)
+    return float(brentq(excess, 0.0, top, xtol=1e-300))
