@@ -44,6 +44,11 @@ class _Optimizer(Solver):
     def solve(self, problem: ConstrainedProblem) -> Solution:
         """The constrained and the free minimiser."""
         start, problem = time.perf_counter(), problem.in_double_precision()
+        if problem.Y.shape[1] != 1:
+            raise ValueError(
+                f"{type(self).__name__}() minimises for one output, but Y has "
+                f"{problem.Y.shape[1]}. Solve for each output separately."
+            )
         on_columns = problem.prefers_columns
         if not on_columns and not problem.alpha.all():
             raise ValueError(

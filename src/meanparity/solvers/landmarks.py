@@ -101,6 +101,7 @@ def pivots(
         take = min(max(m // 20, 1), m - i)
         proposed = np.unique(rng.choice(n, _TRIALS * take, p=left / left.sum()))
         rows = kernel.block(X[proposed], slice(0, n)) - F[proposed, :i] @ F[:, :i].T
+        require_finite(rows)
         rest = rows[:, proposed]
         best, inner = _best(rest, rows @ rows.T, take, least)
         j = i + len(best)

@@ -10,7 +10,7 @@ import numpy as np
 from meanparity._typing import FloatArray
 from meanparity.kernels.bound import BLOCK_NUMBERS
 from meanparity.linalg.blas import multiply
-from meanparity.linalg.symmetric import row_blocks, symmetric_basis
+from meanparity.linalg.symmetric import require_finite, row_blocks, symmetric_basis
 from meanparity.solvers.problem import SAME, ConstrainedProblem
 
 _FAINT = 1e-6  # representers of less than this share of the largest norm are not given a value
@@ -224,6 +224,7 @@ def _basis(
 
     Functionals that the space hardly sees can be made zero, but not be given a value.
     """
+    require_finite(gram)
     cut = float(np.finfo(float).eps) * size
     if problem.targets.any():
         cut = max(cut, _FAINT**2 * float(np.abs(gram).max(initial=0.0)))
@@ -235,6 +236,7 @@ def _rest(gram: FloatArray, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     `gram`, (r, r), are the inner products of what is left and `noise` their rounding.
     """
+    require_finite(gram)
     values, vectors = np.linalg.eigh((gram + gram.T) / 2)
     cut = np.maximum(SAME**2, np.einsum("ij,ik,kj->j", vectors, noise, vectors))
     keep = np.abs(values) > cut
