@@ -211,7 +211,8 @@ def test_frames_in(make, data):
         X, Y[:, 0], sensitive_features=np.stack([names, (X[:, 0] > 1).astype(str)], axis=1)
     )
     assert np.allclose(model.predict(frame), expected.predict(X), atol=1e-12)
-    assert model.groups_.names[0] == "group=a, high=False"
+    assert next(iter(model.gaps_)) == "group=a, high=False"
+    assert sum(model.group_counts_.values()) == len(Y)
     assert next(iter(model.group_means_)) == ("a", False)
 
 

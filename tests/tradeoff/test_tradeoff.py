@@ -115,7 +115,7 @@ def test_curve_prints_in_a_line_and_turns_into_a_frame(fitted):
     assert frame.shape == (51, 5)
     assert frame["mse"].tolist() == curve.mse.tolist()
     assert repr(curve).startswith("TradeoffCurve(51 points; unfairness 0 to 1; mse ")
-    for shown in (curve, model.tradeoff_, model.groups_, model.tradeoff_.at(0.3)):
+    for shown in (curve, model.tradeoff_, model.tradeoff_.at(0.3)):
         assert len(repr(shown)) < 250
 
 

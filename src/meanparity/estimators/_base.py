@@ -256,8 +256,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         if data.pool is not None:
             of_pool = data.pool.rows.group_means(means.pool_cells)
             self.pool_group_means_ = _as_floats(of_pool, single)
-        groups = rows.groups
-        self.group_counts_ = {} if groups is None else groups.counts_by_key
+        self.group_counts_ = rows.group_counts
         self.continuous_ = rows.schema.continuous
         self.n_conditions_ = functionals.count + pool.count
         self.implies_mean_parity_ = all(

@@ -31,7 +31,7 @@ from meanparity.estimators._messages import (
 from meanparity.estimators._report import Reporting
 from meanparity.exceptions import warn
 from meanparity.solvers.choose import resolve_solver
-from meanparity.solvers.normal import Held, Moments, solve_sums
+from meanparity.solvers.normal import Held, Moments, SummedProblem, solve_sums
 from meanparity.solvers.nystrom import Nystrom
 from meanparity.solvers.problem import Fit, Solution, Solver, SolverInfo
 from meanparity.statistics.collect import Collector
@@ -215,22 +215,17 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         fit_intercept, m = bool(self.fit_intercept), len(statistics.y_origin)
         features, cells = statistics.features, statistics.cells.sums
         moments = Moments.from_sums(statistics.loss, features, statistics.y_origin, fit_intercept)
-        held = [_held(functionals, cells.means - moments.mean)]
-        if pool_cells is not None:
-            held.append(_held(pool, pool_cells.sums.means - moments.mean))
+        there = None if pool_cells is None else pool_cells.sums
+        held = [
+            Held(part.moments(sums.means - moments.mean, slice(None)), part)
+            for part, sums in ((functionals, cells), (pool, there))
+            if sums is not None
+        ]
         name = "primal" if collector.kernel.is_linear else "nystrom"
         reason = f"sums over {statistics.n_rows:,} rows of {features}"
-        return solve_sums(
-            moments,
-            features,
-            tuple(held),
-            check_alpha(self.alpha, m),
-            fit_intercept=fit_intercept,
-            cells=cells,
-            pool_cells=None if pool_cells is None else pool_cells.sums,
-            info=SolverInfo(name, reason, 0.0, 8 * features.width**2, 0.0),
-            start=start,
-        )
+        alpha = check_alpha(self.alpha, m)
+        problem = SummedProblem(features, moments, tuple(held), alpha, fit_intercept, cells, there)
+        return solve_sums(problem, SolverInfo(name, reason, 0.0, 8 * features.width**2, 0.0), start)
 
     def _collector(self, constraint: Constraint) -> Collector:
         """How sums are collected; constraints and solvers that need all rows are refused."""
@@ -252,10 +247,6 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         self.n_features_in_ = statistics.layout.n_columns
         if statistics.layout.names is not None:
             self.feature_names_in_ = np.array(statistics.layout.names, dtype=object)
-
-
-def _held(functionals: Functionals, centred: FloatArray) -> Held:
-    return Held(functionals.moments(centred, slice(None)), functionals)
 
 
 def _input_from_statistics(statistics: Statistics, pool: KeyedCells | None) -> FitInput:

@@ -14,7 +14,7 @@ import numpy as np
 
 from meanparity._typing import Features, FloatArray
 from meanparity.constraints.functionals import Functionals
-from meanparity.data.groups import Cells
+from meanparity.data.groups import Cells, one_cell
 from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks
@@ -27,7 +27,7 @@ from meanparity.solvers.problem import (
     Solution,
     SolverInfo,
 )
-from meanparity.solvers.sums import AT_ONCE, CellSums, LossSums
+from meanparity.solvers.sums import AT_ONCE, CellSums, LossSums, sum_cells, sum_rows
 
 _CONDITION = 1e12  # of the normal equations, above which eigenvalues show what is rounding
 _FAINT = 1e-6  # directions below this share are not used to remove what rounding left
@@ -115,6 +115,80 @@ class Held:
 
 
 @dataclass(frozen=True, eq=False)
+class SummedProblem:
+    """A constrained problem in terms of sums over rows; the rows are not needed any more.
+
+    Parameters
+    ----------
+    features : FeatureMap
+        The features whose combinations are the functions.
+    moments : Moments
+        Of features and targets over all rows.
+    held : tuple of Held
+        Conditions on the training rows, and on the pool if there is one.
+    alpha : (m,) array
+        λ of each output.
+    fit_intercept : bool
+        Whether a constant is fitted, without penalty.
+    cells, pool_cells : CellSums
+        Sums in the cells of the training rows and of the pool, None without a pool.
+    """
+
+    features: FeatureMap
+    moments: Moments
+    held: tuple[Held, ...]
+    alpha: FloatArray
+    fit_intercept: bool
+    cells: CellSums
+    pool_cells: CellSums | None = None
+
+    @classmethod
+    def from_problem(cls, problem: ConstrainedProblem, features: FeatureMap) -> SummedProblem:
+        """Sum over the rows of a problem, in one pass."""
+        y_origin = np.zeros(problem.Y.shape[1])
+        if problem.fit_intercept:
+            y_origin = problem.Y.mean(axis=0)
+        cells = problem.cells or one_cell(len(problem.Y))
+        loss, in_cells = sum_rows(features, problem.X, problem.Y - y_origin, cells, problem.weights)
+        moments = Moments.from_sums(loss, features, y_origin, problem.fit_intercept)
+        held = [_held(problem.functionals, features, problem.X, cells, in_cells, moments.mean)]
+        in_pool_cells = None
+        if problem.pool_X is not None:
+            there = problem.pool_cells or one_cell(problem.pool_X.shape[0])
+            in_pool_cells = sum_cells(features, problem.pool_X, there)
+            held.append(
+                _held(problem.pool, features, problem.pool_X, there, in_pool_cells, moments.mean)
+            )
+        return cls(
+            features,
+            moments,
+            tuple(held),
+            problem.alpha,
+            problem.fit_intercept,
+            in_cells,
+            in_pool_cells,
+        )
+
+
+def _held(
+    functionals: Functionals,
+    features: FeatureMap,
+    X: Features,
+    cells: Cells,
+    sums: CellSums,
+    mean: FloatArray,
+) -> Held:
+    """Conditions in terms of features with a given mean, (p,), from sums in cells if possible."""
+    if functionals.codes is cells.codes:  # one row of T for each cell
+        centred = sums.mass[:, None] * (sums.means - mean)
+        return Held(np.asarray((functionals.table.T @ centred).T), functionals)
+    moments = np.zeros((features.width, len(functionals)))
+    for rows in row_blocks(functionals.n_rows, max(AT_ONCE // features.width, 256)):
+        moments += functionals.moments(features.raw(X[rows]) - mean, rows)
+    return Held(moments, functionals)
+
+
+@dataclass(frozen=True, eq=False)
 class NormalSolution:
     """Minimisers in whitened coordinates.
 
@@ -132,31 +206,20 @@ class NormalSolution:
 
 
 def solve_moments(
-    moments: Moments,
-    features: FeatureMap,
-    held: tuple[Held, ...],
-    alpha: FloatArray,
-    *,
-    worst: float,
-    eigenvalues: bool,
+    problem: SummedProblem, *, worst: float, eigenvalues: bool
 ) -> NormalSolution | None:
     """Minimise ``Σ u (y − g)² + λ‖g‖²`` over combinations of the features, under conditions.
 
     Parameters
     ----------
-    moments : Moments
-        Of the rows.
-    features : FeatureMap
-        The features.
-    held : tuple of Held
-        Conditions on the training rows and on the pool.
-    alpha : (m,) array
-        λ of each output.
+    problem : SummedProblem
+        What to solve.
     worst : float
         Condition number of the normal equations above which they are not used.
     eigenvalues : bool
         Whether eigenvalues are used then; otherwise the result is None.
     """
+    moments, features, held = problem.moments, problem.features, problem.held
     r, m = moments.cross.shape
     scale = np.sqrt(np.maximum(moments.gram.diagonal(), 0.0) / moments.mass)
     # in units in which all columns have the same size, so that none swamps another
@@ -170,7 +233,7 @@ def solve_moments(
         [np.broadcast_to(h.functionals.targets, (len(h.functionals), m)) for h in held]
     )
     Q, target = constrained_directions(seen, targets)
-    penalties, which = np.unique(alpha, return_inverse=True)
+    penalties, which = np.unique(problem.alpha, return_inverse=True)
     fair, free = np.empty((r, m)), np.empty((r, m))
     nu, H, M = np.empty((Q.shape[1], m)), [], []
     for i, penalty in enumerate(penalties):
@@ -289,47 +352,29 @@ def _by_eigenvalues(
     return path.fair(none)[0], path.free(none)[0], path.directions(0.0)
 
 
-def solve_sums(
-    moments: Moments,
-    features: FeatureMap,
-    held: tuple[Held, ...],
-    alpha: FloatArray,
-    *,
-    fit_intercept: bool,
-    cells: CellSums,
-    pool_cells: CellSums | None,
-    info: SolverInfo,
-    start: float,
-) -> Solution:
+def solve_sums(problem: SummedProblem, info: SolverInfo, start: float) -> Solution:
     """A solution from sums alone: values are means of cells instead of values of rows.
 
-    Parameters
-    ----------
-    moments, features, held, alpha
-        See `solve_moments`.
-    fit_intercept : bool
-        Whether a constant is fitted, without penalty.
-    cells, pool_cells : CellSums
-        Sums in the cells of the training rows and of the pool.
-    info : SolverInfo
-        Name of the solver, and why it was chosen.
-    start : float
-        When the solver started.
+    `info` says which solver this is, and why; `start` is when it started.
     """
+    moments, features, held = problem.moments, problem.features, problem.held
+    cells, pool_cells = problem.cells, problem.pool_cells
     r, m = moments.cross.shape
     require_memory(
         4 * 8 * r * r, what=f"Solving for {r:,} features", advice="Use fewer components."
     )
-    found = solve_moments(moments, features, held, alpha, worst=_CONDITION, eigenvalues=True)
+    found = solve_moments(problem, worst=_CONDITION, eigenvalues=True)
     assert found is not None
     fits, errors, thetas = [], [], (found.fair, found.free)
     for theta in thetas:
         coef = features.spread(theta)
-        intercept = moments.y_mean - moments.mean @ coef if fit_intercept else np.zeros(m)
+        intercept = np.zeros(m)
+        if problem.fit_intercept:
+            intercept = moments.y_mean - moments.mean @ coef
         errors.append(moments.mean @ coef + intercept - moments.y_mean)
         loss = moments.mass * (moments.products(theta, theta) + errors[-1] ** 2)
         pool = np.zeros((0, m)) if pool_cells is None else pool_cells.means @ coef + intercept
-        objective = loss + alpha * np.sum(theta**2, axis=0)
+        objective = loss + problem.alpha * np.sum(theta**2, axis=0)
         fits.append(Fit(coef, intercept, objective, cells.means @ coef + intercept, pool))
     products = np.empty((2, 2, m))
     for a, b in np.ndindex(2, 2):
@@ -345,8 +390,10 @@ def solve_sums(
     directions = found.directions
     if directions is not None:
         coef = np.stack([features.spread(theta) for theta in directions.coef])
-        constant = -np.einsum("p,apr->ar", moments.mean, coef) if fit_intercept else 0.0
-        directions = replace(directions, coef=coef, intercept=constant + np.zeros(coef.shape[::2]))
+        intercept = np.zeros(coef.shape[::2])
+        if problem.fit_intercept:
+            intercept = -np.einsum("p,apr->ar", moments.mean, coef)
+        directions = replace(directions, coef=coef, intercept=intercept)
     parts = [cells] if pool_cells is None else [cells, pool_cells]
     reach = max(float((np.abs(part.means) @ np.abs(fits[0].coef)).max()) for part in parts)
     info = replace(
@@ -365,32 +412,3 @@ def solve_sums(
         directions,
         rounding=float(np.finfo(float).eps) * reach,
     )
-
-
-def held_conditions(
-    problem: ConstrainedProblem,
-    features: FeatureMap,
-    mean: FloatArray,
-    in_cells: CellSums,
-    in_pool_cells: CellSums | None,
-) -> tuple[Held, ...]:
-    """The conditions of a problem on its training rows, and on its pool if it has one.
-
-    `mean`, (p,), is the mean of the features; the others are their sums in cells.
-    """
-    parts: list[tuple[Functionals, Features, Cells | None, CellSums]] = [
-        (problem.functionals, problem.X, problem.cells, in_cells)
-    ]
-    if in_pool_cells is not None:
-        parts.append((problem.pool, problem.pool_X, problem.pool_cells, in_pool_cells))
-    held = []
-    for functionals, X, cells, sums in parts:
-        if cells is not None and functionals.codes is cells.codes:  # one row of T for each cell
-            centred = sums.mass[:, None] * (sums.means - mean)
-            moments = np.asarray((functionals.table.T @ centred).T)
-        else:
-            moments = np.zeros((features.width, len(functionals)))
-            for rows in row_blocks(functionals.n_rows, max(AT_ONCE // features.width, 256)):
-                moments += functionals.moments(features.raw(X[rows]) - mean, rows)
-        held.append(Held(moments, functionals))
-    return tuple(held)

@@ -11,13 +11,12 @@ from sklearn.utils import check_array
 
 from meanparity._typing import Features, FloatArray
 from meanparity.data.columns import is_position
-from meanparity.data.groups import one_cell
 from meanparity.kernels.spec import AbstractKernel, Kernel
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.symmetric import row_blocks
 from meanparity.solvers.features import FeatureMap, KernelFeatures, LinearFeatures
 from meanparity.solvers.landmarks import LANDMARKS, choose_landmarks
-from meanparity.solvers.normal import Moments, held_conditions, solve_sums
+from meanparity.solvers.normal import SummedProblem, solve_sums
 from meanparity.solvers.problem import (
     ConstrainedProblem,
     Fit,
@@ -25,7 +24,6 @@ from meanparity.solvers.problem import (
     Solver,
     SolverInfo,
 )
-from meanparity.solvers.sums import sum_cells, sum_rows
 from meanparity.state import stored
 
 _BLOCK = 2**20  # features computed at a time (8 MiB)
@@ -132,29 +130,10 @@ class Nystrom(Solver):
             features: FeatureMap = LinearFeatures.near(problem.X, centred=problem.fit_intercept)
         else:
             features = self.features(problem.X, problem.kernel, problem.names)
-        m = problem.Y.shape[1]
-        y_origin = problem.Y.mean(axis=0) if problem.fit_intercept else np.zeros(m)
-        cells = problem.cells or one_cell(len(problem.Y))
-        loss, in_cells = sum_rows(features, problem.X, problem.Y - y_origin, cells, problem.weights)
-        in_pool_cells = None
-        if problem.pool_X is not None:
-            there = problem.pool_cells or one_cell(problem.pool_X.shape[0])
-            in_pool_cells = sum_cells(features, problem.pool_X, there)
-        moments = Moments.from_sums(loss, features, y_origin, problem.fit_intercept)
-        held = held_conditions(problem, features, moments.mean, in_cells, in_pool_cells)
-        why = f"sums over {loss.n_rows:,} rows of {features}, {reason}"
+        rows = problem.X.shape[0]
+        why = f"sums over {rows:,} rows of {features}, {reason}"
         info = SolverInfo(self.name, why, 0.0, 8 * features.width**2, 0.0)
-        return solve_sums(
-            moments,
-            features,
-            held,
-            problem.alpha,
-            fit_intercept=problem.fit_intercept,
-            cells=in_cells,
-            pool_cells=in_pool_cells,
-            info=info,
-            start=start,
-        )
+        return solve_sums(SummedProblem.from_problem(problem, features), info, start)
 
 
 def in_features(problem: ConstrainedProblem, features: FeatureMap) -> ConstrainedProblem:

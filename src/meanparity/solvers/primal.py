@@ -12,10 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from meanparity._typing import FloatArray
-from meanparity.data.groups import one_cell
 from meanparity.kernels.bound import ProductKernel
 from meanparity.solvers.features import LinearFeatures
-from meanparity.solvers.normal import Moments, held_conditions, solve_moments
+from meanparity.solvers.normal import SummedProblem, solve_moments
 from meanparity.solvers.orthogonal import (
     CentredRows,
     RidgePath,
@@ -32,7 +31,6 @@ from meanparity.solvers.problem import (
     evaluated_solution,
     solve_each_penalty,
 )
-from meanparity.solvers.sums import sum_cells, sum_rows
 from meanparity.state import stored
 
 _CONDITION = 1e6  # of the normal equations, above which they lose too many digits
@@ -116,19 +114,9 @@ def evaluate_columns(
 def _from_sums(problem: ConstrainedProblem) -> tuple[Ends, LinearFeatures] | None:
     """The solution of the normal equations; None if they are ill conditioned."""
     features = LinearFeatures.near(problem.X, centred=problem.fit_intercept)
-    m = problem.Y.shape[1]
-    y_origin = problem.Y.mean(axis=0) if problem.fit_intercept else np.zeros(m)
-    cells = problem.cells or one_cell(len(problem.Y))
-    loss, in_cells = sum_rows(features, problem.X, problem.Y - y_origin, cells, problem.weights)
-    moments = Moments.from_sums(loss, features, y_origin, problem.fit_intercept)
-    in_pool_cells = None
-    if problem.pool_X is not None:
-        there = problem.pool_cells or one_cell(problem.pool_X.shape[0])
-        in_pool_cells = sum_cells(features, problem.pool_X, there)
-    held = held_conditions(problem, features, moments.mean, in_cells, in_pool_cells)
-    found = solve_moments(
-        moments, features, held, problem.alpha, worst=_CONDITION, eigenvalues=False
-    )
+    summed = SummedProblem.from_problem(problem, features)
+    moments, m = summed.moments, problem.Y.shape[1]
+    found = solve_moments(summed, worst=_CONDITION, eigenvalues=False)
     if found is None:
         return None
     spread = np.sqrt(np.maximum(moments.centred[0].diagonal(), 0.0) / moments.mass)
