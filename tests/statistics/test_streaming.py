@@ -378,6 +378,22 @@ def test_what_a_fit_to_sums_says_about_its_solver(model, solver, width):
     assert info.matrix_bytes == 8 * width**2
 
 
+@pytest.mark.parametrize("intersectional", [True, False])
+def test_groups_of_sums_are_counted_in_rows(intersectional):
+    """Sums have a cell for each combination of values; a group may have many."""
+    X, y, s = table(20, wide=5)
+    people = {
+        "sensitive_features": pd.DataFrame({"s": s, "odd": np.arange(120) % 2 == 1}),
+        "control_features": np.arange(120) % 3,
+    }
+    model = ParityRidge(constraint=MeanParity(intersectional=intersectional, min_group_size=0))
+    whole = clone(model).fit(X, y, **people)
+    summed = clone(model).partial_fit(X, y, **people)
+    expected = people["sensitive_features"].value_counts().to_dict()
+    assert len(expected) == 6
+    assert whole.group_counts_ == summed.group_counts_ == expected
+
+
 def test_solvers_of_all_rows_have_no_batches():
     model = ParityKernelRidge(kernel="rbf", solver="dense")
     assert not hasattr(model, "partial_fit")

@@ -129,11 +129,6 @@ class Groups:
         """The label of each group in words, such as ``"sex=F, race=Black"``."""
         return tuple(label_name(self.columns, label) for label in self.labels)
 
-    @property
-    def counts_by_key(self) -> dict[Hashable, int]:
-        """The number of rows in each group."""
-        return dict(zip(self.keys, self.counts.tolist(), strict=True))
-
     def sums(self, values: FloatArray) -> FloatArray:
         """Sum of (n,) or (n, m) values in each group: (k,) or (k, m)."""
         return group_sums(self.codes, values, self.n_groups)

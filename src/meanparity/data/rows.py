@@ -322,6 +322,22 @@ class Rows:
             if weight > 0
         }
 
+    @property
+    def group_counts(self) -> dict[Hashable, int]:
+        """The number of rows in each group, those of a larger table that rows stand for included.
+
+        Examples
+        --------
+        >>> rows = Rows.from_columns(["F", "M", "F"])
+        >>> rows.group_counts == rows.by_cell.group_counts == {"F": 2, "M": 1}
+        True
+        """
+        groups = self._category_groups
+        if groups is None:
+            return {}
+        counts = groups.sums(self.counts.astype(float)).astype(int).tolist()
+        return dict(zip(groups.keys, counts, strict=True))
+
     @cached_property
     def by_cell(self) -> Rows:
         """One row for each cell, with its weight, its mean target and its number of rows."""
