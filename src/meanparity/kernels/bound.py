@@ -9,12 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils.extmath import row_norms
 
 from meanparity._typing import Features, FloatArray
 from meanparity.linalg.blas import multiply
@@ -26,15 +27,16 @@ if TYPE_CHECKING:
 
 _GRAM_ROWS = 256  # rows of a Gram block: wide blocks of few rows stay in cache between operations
 BLOCK_NUMBERS = 2**22  # kernel values held at a time when they are not stored (32 MiB)
+ALL = slice(None)
+
+Out = FloatArray | None
 
 
 class BoundKernel(ABC):
     """A kernel and the n points its functions are centred on."""
 
     @abstractmethod
-    def block(
-        self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
-    ) -> FloatArray:
+    def block(self, rows: Features, points: slice = ALL, out: Out = None) -> FloatArray:
         """``κ(rows, points)``, (len(rows), len(points)), written to `out` if given."""
 
     def diagonal(self, rows: Features) -> FloatArray:
@@ -42,7 +44,7 @@ class BoundKernel(ABC):
         parts = row_blocks(rows.shape[0], 64)
         return np.concatenate([self.block(rows[part], part).diagonal() for part in parts])
 
-    def evaluate(self, rows: Features, coef: FloatArray, points: slice = slice(None)) -> FloatArray:
+    def evaluate(self, rows: Features, coef: FloatArray, points: slice = ALL) -> FloatArray:
         """``κ(rows, points) @ coef`` for coef of shape (n, m), a few rows at a time."""
         values = np.empty((rows.shape[0], coef.shape[1]))
         if rows.shape[0] * len(coef) <= BLOCK_NUMBERS:
@@ -106,25 +108,25 @@ def gram(kernel: BoundKernel, X: Features, *, advice: str) -> SymmetricMatrix:
 
 @dataclass(frozen=True, eq=False)
 class ProductKernel(BoundKernel):
-    """``κ(x, z) = finish(left(x)ᵀ right(z))``: one matrix product, then in-place functions."""
+    """``κ(x, z) = finish(left(x)ᵀ right(z))``: one matrix product, then functions in place.
+
+    Closures cannot be pickled, so the functions are those of this module, or `partial` of them.
+    """
 
     left: Callable[[Features], Features]
     right: Features  # (n, p)
-    finish: Callable[[FloatArray], None]
+    finish: Callable[[FloatArray], Any] | None = None
 
-    def block(
-        self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
-    ) -> FloatArray:
+    def block(self, rows: Features, points: slice = ALL, out: Out = None) -> FloatArray:
         """``finish(left(rows) @ right(points).T)``, written to `out` if given."""
         left, right = self.left(rows), self.right[points]
         if sparse.issparse(right) or sparse.issparse(left):
-            product = left @ right.T
-            product = product.toarray() if sparse.issparse(product) else product
-            out = product if out is None else _copy(product, out)
+            out = _written(left @ right.T, out)
         else:
             out = np.empty((len(left), len(right))) if out is None else out
             multiply(left, right.T, out)
-        self.finish(out)
+        if self.finish is not None:
+            self.finish(out)
         return out
 
 
@@ -136,25 +138,19 @@ class PairwiseKernel(BoundKernel):
     params: Mapping[str, Any]
     points: Features
 
-    def block(
-        self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
-    ) -> FloatArray:
+    def block(self, rows: Features, points: slice = ALL, out: Out = None) -> FloatArray:
         """What scikit-learn gives."""
         values = pairwise_kernels(rows, self.points[points], metric=self.metric, **self.params)
-        return np.asarray(values, dtype=float) if out is None else _copy(values, out)
+        return _written(values, out)
 
 
 @dataclass(frozen=True, eq=False)
 class PrecomputedKernel(BoundKernel):
     """Rows are kernel values with the points already."""
 
-    def block(
-        self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
-    ) -> FloatArray:
+    def block(self, rows: Features, points: slice = ALL, out: Out = None) -> FloatArray:
         """The columns of the points."""
-        values = rows[:, points]
-        values = values.toarray() if sparse.issparse(values) else values
-        return values.copy() if out is None else _copy(values, out)
+        return _written(rows[:, points], out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,9 +160,7 @@ class ColumnsKernel(BoundKernel):
     inner: BoundKernel
     positions: list[int]
 
-    def block(
-        self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
-    ) -> FloatArray:
+    def block(self, rows: Features, points: slice = ALL, out: Out = None) -> FloatArray:
         """The inner kernel of some columns."""
         return self.inner.block(rows[:, self.positions], points, out)
 
@@ -178,9 +172,7 @@ class CombinedKernel(BoundKernel):
     parts: tuple[BoundKernel, ...]
     combine: np.ufunc
 
-    def block(
-        self, rows: Features, points: slice = slice(None), out: FloatArray | None = None
-    ) -> FloatArray:
+    def block(self, rows: Features, points: slice = ALL, out: Out = None) -> FloatArray:
         """The blocks of the parts, combined."""
         result = self.parts[0].block(rows, points, out)
         for part in self.parts[1:]:
@@ -190,19 +182,18 @@ class CombinedKernel(BoundKernel):
 
 def linear(X: Features, origin: FloatArray | None = None) -> ProductKernel:
     """``xᵀz``, or ``(x − origin)ᵀ(z − origin)``."""
-    if origin is None:
-        return ProductKernel(_same, X, _keep)
-    return ProductKernel(_Shift(origin), _shift(X, origin), _keep)
+    shift = partial(_shift, origin=origin)
+    return ProductKernel(shift, shift(X))
 
 
 def polynomial(X: Features, gamma: float, coef0: float, degree: float) -> ProductKernel:
     """``(γ xᵀz + coef0)^degree``."""
-    return ProductKernel(_Affine(gamma, coef0), _with_ones(X), _Power(degree))
+    return _affine(X, gamma, coef0, partial(_power, degree=degree))
 
 
 def sigmoid(X: Features, gamma: float, coef0: float) -> ProductKernel:
     """``tanh(γ xᵀz + coef0)``."""
-    return ProductKernel(_Affine(gamma, coef0), _with_ones(X), _tanh)
+    return _affine(X, gamma, coef0, _tanh)
 
 
 def rbf(X: Features, gamma: float) -> ProductKernel:
@@ -212,69 +203,72 @@ def rbf(X: Features, gamma: float) -> ProductKernel:
     no digits when the data lie far from zero.
     """
     origin = None if sparse.issparse(X) else X.mean(axis=0)
-    left = _RbfLeft(gamma, origin)
-    right = X if origin is None else X - origin
-    norms = -gamma * _squared_norms(right)
+    right = _shift(X, origin)
+    norms = -gamma * row_norms(right, squared=True)
+    left = partial(_rbf_left, gamma=gamma, origin=origin)
     return ProductKernel(left, _columns(right, np.ones_like(norms), norms), _exp)
 
 
-@dataclass(frozen=True, eq=False)
-class _Shift:
-    """Rows minus an origin, (d,)."""
-
-    origin: FloatArray
-
-    def __call__(self, X: Features) -> Features:
-        return _shift(X, self.origin)
+def _affine(
+    X: Features, gamma: float, coef0: float, finish: Callable[[FloatArray], Any]
+) -> ProductKernel:
+    """A function of ``γ xᵀz + coef0``, which is the product of ``[γx, coef0]`` and ``[z, 1]``."""
+    left = partial(_affine_left, gamma=gamma, coef0=coef0)
+    return ProductKernel(left, _columns(X, np.ones(X.shape[0])), finish)
 
 
-@dataclass(frozen=True, eq=False)
-class _RbfLeft:
-    gamma: float
-    origin: FloatArray | None
-
-    def __call__(self, X: Features) -> Features:
-        X = X if self.origin is None else _shift(X, self.origin)
-        norms = -self.gamma * _squared_norms(X)
-        return _columns(2 * self.gamma * X, norms, np.ones_like(norms))
+def _affine_left(X: Features, gamma: float, coef0: float) -> Features:
+    return _columns(gamma * X, np.full(X.shape[0], float(coef0)))
 
 
-@dataclass(frozen=True)
-class _Affine:
-    """Rows whose product with ``[z, 1]`` is ``γ xᵀz + coef0``."""
-
-    gamma: float
-    coef0: float
-
-    def __call__(self, X: Features) -> Features:
-        return _columns(self.gamma * X, np.full(X.shape[0], float(self.coef0)))
+def _rbf_left(X: Features, gamma: float, origin: FloatArray | None) -> Features:
+    X = _shift(X, origin)
+    norms = -gamma * row_norms(X, squared=True)
+    return _columns(2 * gamma * X, norms, np.ones_like(norms))
 
 
-@dataclass(frozen=True)
-class _Power:
+def _power(values: FloatArray, degree: float) -> None:
     """The elementwise power in place; a whole degree by repeated squaring, which is faster."""
-
-    degree: float
-
-    def __call__(self, values: FloatArray) -> None:
-        if self.degree != int(self.degree) or self.degree < 1:
-            np.power(values, self.degree, out=values)
-            return
-        for row in values:
-            base, result = row.copy(), None
-            for bit in bin(int(self.degree))[:1:-1]:
-                if bit == "1":
-                    result = (
-                        base.copy() if result is None else np.multiply(result, base, out=result)
-                    )
-                np.square(base, out=base)
-            row[:] = result
+    if degree != int(degree) or degree < 1:
+        np.power(values, degree, out=values)
+        return
+    for row in values:
+        base, result = row.copy(), np.ones_like(row)
+        for bit in bin(int(degree))[:1:-1]:
+            if bit == "1":
+                result *= base
+            base *= base
+        row[:] = result
 
 
-def _shift(X: Features, origin: FloatArray) -> FloatArray:
-    """Rows less an origin; sparse rows become dense, a few at a time."""
-    shifted: FloatArray = (X.toarray() if sparse.issparse(X) else X) - origin
-    return shifted
+def _exp(values: FloatArray) -> None:
+    np.minimum(values, 0.0, out=values)  # rounding can make the distance of equal rows negative
+    np.exp(values, out=values)
+
+
+def _tanh(values: FloatArray) -> None:
+    np.tanh(values, out=values)
+
+
+def _shift(X: Features, origin: FloatArray | None) -> Features:
+    """Rows less an origin, if there is one; sparse rows become dense, a few at a time."""
+    return X if origin is None else (X.toarray() if sparse.issparse(X) else X) - origin
+
+
+def _columns(X: Features, *more: FloatArray) -> Features:
+    """X with more columns, sparse if X is."""
+    if sparse.issparse(X):
+        return sparse.hstack([X, *(column[:, None] for column in more)], format="csr")
+    return np.column_stack([X, *more])
+
+
+def _written(values: Any, out: Out) -> FloatArray:
+    """Values as a new array of float64, or in `out`."""
+    values = values.toarray() if sparse.issparse(values) else values
+    if out is None:
+        return np.array(values, dtype=float)
+    out[...] = values
+    return out
 
 
 def check_gram(K: Features) -> None:
@@ -300,43 +294,3 @@ def check_function(block: FloatArray, kernel: Callable[..., Any]) -> None:
             f"kernel={kernel!r} is not finite or not symmetric on the first rows. A kernel of two "
             "rows has the same finite value whichever comes first."
         )
-
-
-def _same(X: Features) -> Features:
-    return X
-
-
-def _with_ones(X: Features) -> Features:
-    return _columns(X, np.ones(X.shape[0]))
-
-
-def _keep(values: FloatArray) -> None:
-    """Leave the products as they are."""
-
-
-def _exp(values: FloatArray) -> None:
-    np.minimum(values, 0.0, out=values)  # rounding can make the distance of equal rows negative
-    np.exp(values, out=values)
-
-
-def _tanh(values: FloatArray) -> None:
-    np.tanh(values, out=values)
-
-
-def _columns(X: Features, *more: FloatArray) -> Features:
-    """X with more columns, sparse if X is."""
-    if sparse.issparse(X):
-        return sparse.hstack([X, *(column[:, None] for column in more)], format="csr")
-    return np.column_stack([X, *more])
-
-
-def _squared_norms(X: Features) -> FloatArray:
-    if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    norms: FloatArray = np.einsum("ij,ij->i", X, X)
-    return norms
-
-
-def _copy(values: FloatArray, out: FloatArray) -> FloatArray:
-    out[...] = values
-    return out

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from numbers import Integral, Real
+from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics.pairwise import KERNEL_PARAMS
 
 from meanparity._typing import Features
+from meanparity.data.columns import is_position
 from meanparity.kernels import bound
 from meanparity.kernels.bound import BoundKernel
 from meanparity.state import stored
 
 KERNEL_NAMES = (*sorted(KERNEL_PARAMS), "precomputed")
-_BOOL: Any = (bool, np.bool_)
+_CHOICES = (
+    f"Pass one of {', '.join(KERNEL_NAMES)}, a function of two rows, or a "
+    "sklearn.gaussian_process kernel."
+)
 
 
 class AbstractKernel(ABC):
@@ -85,20 +89,14 @@ class Kernel(AbstractKernel):
     is_precomputed: bool = field(init=False, repr=False, compare=False)  # type: ignore[misc]
 
     def __post_init__(self) -> None:
-        name = self.kernel if isinstance(self.kernel, str) else ""
-        object.__setattr__(self, "is_linear", name == "linear" and self.columns is None)
-        object.__setattr__(self, "is_precomputed", name == "precomputed")
-        if isinstance(self.kernel, str) and self.kernel not in KERNEL_NAMES:
-            raise ValueError(
-                f"kernel={self.kernel!r} is not known. Pass one of {', '.join(KERNEL_NAMES)}, "
-                "a function of two rows, or a sklearn.gaussian_process kernel."
-            )
-        if not isinstance(self.kernel, str) and not callable(self.kernel):
-            raise TypeError(
-                f"kernel={self.kernel!r} is neither a name nor callable. "
-                f"Pass one of {', '.join(KERNEL_NAMES)}, a function of two rows, or a "
-                "sklearn.gaussian_process kernel."
-            )
+        is_name = isinstance(self.kernel, str)
+        if is_name and self.kernel not in KERNEL_NAMES:
+            raise ValueError(f"kernel={self.kernel!r} is not known. {_CHOICES}")
+        if not is_name and not callable(self.kernel):
+            raise TypeError(f"kernel={self.kernel!r} is neither a name nor callable. {_CHOICES}")
+        is_linear = is_name and self.kernel == "linear" and self.columns is None
+        object.__setattr__(self, "is_linear", is_linear)
+        object.__setattr__(self, "is_precomputed", is_name and self.kernel == "precomputed")
         if self.columns is not None:
             columns = tuple(np.atleast_1d(np.array(self.columns, dtype=object)))
             object.__setattr__(self, "columns", columns)
@@ -121,8 +119,8 @@ class Kernel(AbstractKernel):
         """The kernel on the rows of X, (n, d)."""
         if self.columns is not None:
             positions = _positions(self.columns, X.shape[1], names)
-            whole = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.params)
-            return bound.ColumnsKernel(whole.bind(X[:, positions]), positions)
+            whole = replace(self, columns=None).bind(X[:, positions])
+            return bound.ColumnsKernel(whole, positions)
         if self.is_precomputed:
             bound.check_gram(X)
             return bound.PrecomputedKernel()
@@ -148,28 +146,33 @@ class Kernel(AbstractKernel):
         return {name: value for name, value in named.items() if name in takes and value is not None}
 
 
-@stored("KernelSum")
 @dataclass(frozen=True)
-class KernelSum(AbstractKernel):
-    """The sum of kernels."""
+class _Combination(AbstractKernel):
+    """Kernels whose values are combined entry by entry."""
+
+    combine: ClassVar[np.ufunc]
 
     parts: tuple[AbstractKernel, ...]
 
     def bind(self, X: Features, names: Sequence[str] | None = None) -> BoundKernel:
-        """The sum on the rows of X."""
-        return bound.CombinedKernel(tuple(part.bind(X, names) for part in self.parts), np.add)
+        """The combination on the rows of X."""
+        return bound.CombinedKernel(tuple(part.bind(X, names) for part in self.parts), self.combine)
+
+
+@stored("KernelSum")
+@dataclass(frozen=True)
+class KernelSum(_Combination):
+    """The sum of kernels."""
+
+    combine: ClassVar[np.ufunc] = np.add
 
 
 @stored("KernelProduct")
 @dataclass(frozen=True)
-class KernelProduct(AbstractKernel):
+class KernelProduct(_Combination):
     """The product of kernels."""
 
-    parts: tuple[AbstractKernel, ...]
-
-    def bind(self, X: Features, names: Sequence[str] | None = None) -> BoundKernel:
-        """The product on the rows of X."""
-        return bound.CombinedKernel(tuple(part.bind(X, names) for part in self.parts), np.multiply)
+    combine: ClassVar[np.ufunc] = np.multiply
 
 
 def resolve_kernel(
@@ -193,17 +196,12 @@ def _positions(
     known = {name: i for i, name in enumerate(names or ())}
     positions = []
     for column in columns:
-        position = known.get(column) if isinstance(column, str) else _whole(column)
-        if position is None or not -n_columns <= position < n_columns:
+        position: Any = known.get(column) if isinstance(column, str) else column
+        if not is_position(position) or not -n_columns <= position < n_columns:
             have = f"columns {list(known)}" if known else f"{n_columns} columns without names"
             raise ValueError(
                 f"A kernel looks at column {column!r}, but X has {have}. "
                 "Pass positions, or fit on a data frame that has the named columns."
             )
-        positions.append(position % n_columns)
+        positions.append(int(position) % n_columns)
     return positions
-
-
-def _whole(value: Any) -> int | None:
-    """A whole number, or None: True and 1.5 are not positions."""
-    return int(value) if isinstance(value, Integral) and not isinstance(value, _BOOL) else None

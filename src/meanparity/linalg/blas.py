@@ -52,19 +52,26 @@ _POTRF, _ = _routine(cython_lapack, "dpotrf")
 _ONE, _ZERO, _MINUS = (ctypes.byref(ctypes.c_double(value)) for value in (1.0, 0.0, -1.0))
 
 
-def _block(array: FloatArray) -> tuple[Any, Any]:
-    """Address and leading dimension of a row-major block of float64."""
-    (rows, columns), (down, right) = array.shape, array.strides
-    leading = max(columns, 1) if rows < 2 else down // 8
-    aligned = array.dtype == np.float64 and array.flags.aligned and down % 8 == 0
-    if not aligned or (right != 8 and columns > 1) or leading < columns:
-        raise TypeError(f"need row-major float64, got {array.dtype} with strides {array.strides}")
-    return ctypes.c_void_p(array.ctypes.data), ctypes.byref(_INT(leading))
+def _block(array: FloatArray, *, factor: bool = False) -> tuple[Any, Any, bytes, FloatArray]:
+    """Address and leading dimension of a row-major block of float64.
+
+    A factor of a product may be a transposed view, of which b"T" says so, and it is copied if it
+    is not row-major either way. The last item is the array at the address, which must stay alive.
+    """
+    for trans, view in ((b"N", array), (b"T", array.T)) if factor else ((b"N", array),):
+        (rows, columns), (down, right) = view.shape, view.strides
+        leading = max(columns, 1) if rows < 2 else down // 8
+        in_rows = (right == 8 or columns < 2) and down % 8 == 0 and leading >= columns
+        if in_rows and view.dtype == np.float64 and view.flags.aligned:
+            return ctypes.c_void_p(view.ctypes.data), ctypes.byref(_INT(leading)), trans, view
+    if factor:
+        return _block(np.ascontiguousarray(array, dtype=np.float64))
+    raise TypeError(f"need row-major float64, got {array.dtype} with strides {array.strides}")
 
 
 def subtract_gram(C: FloatArray, A: FloatArray) -> None:
     """Lower triangle of ``C -= A @ A.T``; C is (m, m), A is (m, k)."""
-    (c, ldc), (a, lda) = _block(C), _block(A)
+    (c, ldc, *_), (a, lda, *_) = _block(C), _block(A)
     m, k = ctypes.byref(_INT(len(C))), ctypes.byref(_INT(A.shape[1]))
     _SYRK(b"U", b"T", m, k, _MINUS, a, lda, _ONE, c, ldc)
 
@@ -82,27 +89,18 @@ def multiply(
     if not (m and k and n):
         out[...] = out if add else 0.0
         return out
-    (trans_a, A), (trans_b, B) = _factor(A), _factor(B)
-    (a, lda), (b, ldb), (c, ldc) = _block(A), _block(B), _block(out)
+    a, lda, trans_a, A = _block(A, factor=True)
+    b, ldb, trans_b, B = _block(B, factor=True)
+    c, ldc, *_ = _block(out)
     sizes = (ctypes.byref(_INT(size)) for size in (n, m, k))
     factor = ctypes.byref(ctypes.c_double(scale))
     _GEMM(trans_b, trans_a, *sizes, factor, b, ldb, a, lda, _ONE if add else _ZERO, c, ldc)
     return out
 
 
-def _factor(array: FloatArray) -> tuple[bytes, FloatArray]:
-    """Whether a factor is a transposed view, and the row-major matrix behind it."""
-    for trans, view in ((b"N", array), (b"T", array.T)):
-        columns, (down, right) = view.shape[1], view.strides
-        row_major = (right == 8 or columns == 1) and down >= 8 * columns and down % 8 == 0
-        if row_major and view.dtype == np.float64 and view.flags.aligned:
-            return trans, view
-    return b"N", np.ascontiguousarray(array, dtype=np.float64)
-
-
 def cholesky_lower(A: FloatArray) -> None:
     """Replace the lower triangle of A, (m, m), by its Cholesky factor; the strict upper stays."""
-    a, lda = _block(A)
+    a, lda, *_ = _block(A)
     info = _INT(0)
     _POTRF(b"U", ctypes.byref(_INT(len(A))), a, lda, ctypes.byref(info))
     if info.value:
@@ -111,14 +109,14 @@ def cholesky_lower(A: FloatArray) -> None:
 
 def divide_right(B: FloatArray, L: FloatArray) -> None:
     """``B = B @ inv(L).T`` for a lower-triangular L, (m, m); B is (n, m)."""
-    (b, ldb), (ell, ldl) = _block(B), _block(L)
+    (b, ldb, *_), (ell, ldl, *_) = _block(B), _block(L)
     n, m = (ctypes.byref(_INT(size)) for size in B.shape)
     _TRSM(b"L", b"U", b"T", b"N", m, n, _ONE, ell, ldl, b, ldb)
 
 
 def divide_left(L: FloatArray, B: FloatArray, *, transposed: bool) -> None:
     """``B = inv(L) @ B``, or ``inv(L).T @ B``, for a lower-triangular L, (m, m); B is (m, r)."""
-    (b, ldb), (ell, ldl) = _block(B), _block(L)
+    (b, ldb, *_), (ell, ldl, *_) = _block(B), _block(L)
     m, r = (ctypes.byref(_INT(size)) for size in B.shape)
     trans = b"T" if transposed else b"N"
     _TRSM(b"R", b"U", trans, b"N", r, m, _ONE, ell, ldl, b, ldb)

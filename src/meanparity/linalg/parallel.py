@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -26,19 +27,14 @@ def ordered_map(function: Callable[[Block], Result], blocks: Iterable[Block]) ->
     [1, 4, 9]
     """
     source = iter(blocks)
-    first = next(source, None)
-    second = next(source, None)
-    if first is None:
-        return
+    first = list(islice(source, 2))
+    source = chain(first, source)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    if second is None or cores == 1:
-        yield function(first)
-        if second is not None:
-            yield function(second)
-            yield from map(function, source)
+    if len(first) < 2 or cores == 1:
+        yield from map(function, source)
         return
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(cores) as pool:
-        waiting = deque([pool.submit(function, first), pool.submit(function, second)])
+        waiting: deque[Future[Result]] = deque()
         try:
             for block in source:
                 if len(waiting) > (cores or 1):
