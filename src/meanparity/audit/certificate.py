@@ -156,8 +156,7 @@ def _asymptotic_margins(moments: Moments, error: float) -> FloatArray:
     # The shares of the groups are random too, which adds to the variance of the overall mean.
     shares = float(moments.shares @ moments.gaps**2) / float(moments.counts.sum())
     quantile = stats.t.ppf(1 - error / (2 * len(moments.means)), moments.degrees_of_freedom)
-    margins: FloatArray = quantile * np.sqrt(moments.standard_errors**2 + shares)
-    return margins
+    return np.asarray(quantile * np.sqrt(moments.standard_errors**2 + shares))
 
 
 def _distribution_free_margins(

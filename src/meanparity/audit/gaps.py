@@ -110,41 +110,38 @@ def audit(
     random = check_random_state(random_state)
 
     findings: list[dict[str, Any]] = []
-    not_compared = []
+    left_out = []
     for stratum, part in rows.strata():
         if part.groups.n_groups == 1:
-            not_compared.append(stratum)
+            left_out.append(stratum)
             continue
         moments = Moments.from_values(part.values, part.groups, part.weight)
-        margins = moments.margins(confidence)
-        intervals = np.stack([moments.gaps - margins, moments.gaps + margins], axis=1)
-        p_values = moments.p_values()
-        if method == "resampling":
+        if method == "analytic":
+            margins = moments.margins(confidence)
+            low, high, p_values = moments.gaps - margins, moments.gaps + margins, moments.p_values()
+        else:
             _require_two_rows(part.groups)
             options = (part.values, part.groups, n_resamples, random)
-            intervals = bootstrap_intervals(*options, confidence=confidence)
+            low, high = bootstrap_intervals(*options, confidence=confidence).T
             p_values = permutation_p_values(*options)
-        outside = None if within is None else moments.p_outside(float(within))
-        detectable = moments.detectable(confidence, power)
-        errors = None if part.errors is None else part.groups.means(part.errors, part.weight)
+        columns = {
+            "size": moments.counts.astype(int),
+            "mean": moments.means,
+            "gap": moments.gaps,
+            "standard_error": moments.standard_errors,
+            "low": low,
+            "high": high,
+            "p_value": p_values,
+            "detectable": moments.detectable(confidence, power),
+        }
+        if within is not None:
+            columns["p_outside"] = moments.p_outside(float(within))
+            columns["equivalent"] = columns["p_outside"] <= 1 - confidence
+        if part.errors is not None:
+            columns["mean_error"] = part.groups.means(part.errors, part.weight)
         for j, key in enumerate(part.groups.keys):
-            findings.append(
-                {
-                    "group": key,
-                    "stratum": stratum,
-                    "size": int(moments.counts[j]),
-                    "mean": float(moments.means[j]),
-                    "gap": float(moments.gaps[j]),
-                    "standard_error": float(moments.standard_errors[j]),
-                    "low": float(intervals[j, 0]),
-                    "high": float(intervals[j, 1]),
-                    "p_value": float(p_values[j]),
-                    "detectable": float(detectable[j]),
-                    "p_outside": None if outside is None else float(outside[j]),
-                    "equivalent": None if outside is None else bool(outside[j] <= 1 - confidence),
-                    "mean_error": None if errors is None else float(errors[j]),
-                }
-            )
+            numbers = {name: values[j].item() for name, values in columns.items()}
+            findings.append({"group": key, "stratum": stratum, **numbers})
     if not findings:
         require_several_groups(rows.groups)
         raise ValueError(
@@ -175,7 +172,7 @@ def audit(
         power=power,
         within=None if within is None else float(within),
         method=method,
-        left_out=tuple(not_compared),
+        left_out=tuple(left_out),
     )
 
 
@@ -194,15 +191,13 @@ class _AuditRows:
         cls, y_pred: Any, sensitive: Any, y_true: Any, control: Any, sample_weight: Any
     ) -> _AuditRows:
         values = _single_column(y_pred, "y_pred")
-        n = len(values)
-        errors = None
+        n, errors, strata = len(values), None, None
         if y_true is not None:
             truth = _single_column(y_true, "y_true")
             check_consistent_length(values, truth)
             errors = values - truth
         weight = None if sample_weight is None else check_weights(sample_weight, n)
         groups = Groups.from_columns(sensitive, n_rows=n)
-        strata = None
         if control is not None:
             strata = Groups.from_columns(read_columns(control, n_rows=n, role="control"))
         rows = cls(values, groups, weight, errors, strata)

@@ -72,8 +72,7 @@ class Moments:
     @cached_property
     def standard_errors(self) -> FloatArray:
         """Standard errors of the gaps: (k,)."""
-        errors: FloatArray = np.sqrt(self._variance_parts.sum(axis=1))
-        return errors
+        return np.asarray(np.sqrt(self._variance_parts.sum(axis=1)))
 
     @cached_property
     def degrees_of_freedom(self) -> FloatArray:
@@ -101,14 +100,12 @@ class Moments:
     def margins(self, confidence: float) -> FloatArray:
         """Half widths of the confidence intervals: (k,)."""
         quantile = stats.t.ppf((1 + confidence) / 2, self.degrees_of_freedom)
-        margins: FloatArray = self.standard_errors * quantile
-        return margins
+        return np.asarray(self.standard_errors * quantile)
 
     def detectable(self, confidence: float, power: float) -> FloatArray:
         """Gaps that would be significant with probability `power`: (k,)."""
         quantile = stats.t.ppf(power, self.degrees_of_freedom)
-        sizes: FloatArray = self.margins(confidence) + self.standard_errors * quantile
-        return sizes
+        return np.asarray(self.margins(confidence) + self.standard_errors * quantile)
 
     def _upper_tail(self, distance: FloatArray) -> FloatArray:
         negligible = 1e-13 * np.abs(self.means).max(initial=0.0)

@@ -26,9 +26,8 @@ def bootstrap_intervals(
     for j in range(groups.n_groups):
 
         def gap(*parts: FloatArray, axis: int, j: int = j) -> FloatArray:
-            means = [np.mean(part, axis=axis) for part in parts]
-            gaps: FloatArray = means[j] - np.tensordot(shares, np.stack(means), 1)
-            return gaps
+            means = np.stack([np.mean(part, axis=axis) for part in parts])
+            return np.asarray(means[j] - np.tensordot(shares, means, 1))
 
         result = stats.bootstrap(
             samples,
@@ -51,8 +50,9 @@ def permutation_p_values(
 
     The test statistic is Welch's t, so that groups may have different variances.
     """
-    p_values = [
-        stats.permutation_test(
+    p_values = np.empty(groups.n_groups)
+    for j in range(groups.n_groups):
+        p_values[j] = stats.permutation_test(
             (values[groups.codes == j], values[groups.codes != j]),
             _welch,
             n_resamples=n_resamples,
@@ -61,9 +61,7 @@ def permutation_p_values(
             alternative="greater",
             rng=random,
         ).pvalue
-        for j in range(groups.n_groups)
-    ]
-    return np.array(p_values)
+    return p_values
 
 
 def _batch_size(values: FloatArray, n_resamples: int) -> int:
@@ -72,10 +70,8 @@ def _batch_size(values: FloatArray, n_resamples: int) -> int:
 
 def _welch(a: FloatArray, b: FloatArray, axis: int) -> FloatArray:
     """Absolute value of Welch's t, and 0 where the means are equal up to rounding."""
-    parts = [(np.mean(x, axis), np.var(x, axis, ddof=1) / x.shape[axis]) for x in (a, b)]
-    difference, error = np.abs(parts[0][0] - parts[1][0]), np.sqrt(parts[0][1] + parts[1][1])
+    difference = np.abs(np.mean(a, axis) - np.mean(b, axis))
+    error = np.sqrt(sum(np.var(x, axis, ddof=1) / x.shape[axis] for x in (a, b)))
     size = np.maximum(np.abs(a).max(axis), np.abs(b).max(axis))
-    same = difference <= 1e-13 * size
     with np.errstate(divide="ignore", invalid="ignore"):
-        t: FloatArray = np.where(same, 0.0, difference / error)
-    return t
+        return np.where(difference <= 1e-13 * size, 0.0, difference / error)

@@ -139,32 +139,30 @@ class Audit:
         return import_pandas().DataFrame([asdict(finding) for finding in self.findings])
 
     def __str__(self) -> str:
-        table = [
+        found, number = self.findings, format_number
+        columns = [
+            [", ".join(self.columns) or "group", *(f.name for f in found)],
+            ["n", *(f"{f.size:,}" for f in found)],
+            ["mean", *(number(f.mean) for f in found)],
+            ["gap", *(number(f.gap) for f in found)],
             [
-                ", ".join(self.columns) or "group",
-                "n",
-                "mean",
-                "gap",
                 f"{100 * self.confidence:g} % interval",
-                "p",
-                "p (Holm)",
-                "detectable",
-                *([] if self.within is None else [f"within ±{self.within:g}"]),
-                *(["mean error"] if self.findings[0].mean_error is not None else []),
-            ]
+                *(f"{number(f.low)} to {number(f.high)}" for f in found),
+            ],
+            ["p", *(_format_p(f.p_value) for f in found)],
+            ["p (Holm)", *(_format_p(f.p_holm) for f in found)],
+            ["detectable", *(number(f.detectable) for f in found)],
         ]
-        for f in self.findings:
-            interval = f"{format_number(f.low)} to {format_number(f.high)}"
-            cells = [f.name, f"{f.size:,}", format_number(f.mean), format_number(f.gap), interval]
-            cells += [_format_p(f.p_value), _format_p(f.p_holm), format_number(f.detectable)]
-            cells += ["yes" if f.equivalent else "not shown"] if self.within is not None else []
-            cells += [format_number(f.mean_error)] if f.mean_error is not None else []
-            table.append(cells)
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = []
-        for name, *cells in table:
-            aligned = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
-            lines.append("  ".join([name.ljust(widths[0]), *aligned]))
+        if self.within is not None:
+            shown = ("yes" if f.equivalent else "not shown" for f in found)
+            columns.append([f"within ±{self.within:g}", *shown])
+        errors = [number(f.mean_error) for f in found if f.mean_error is not None]
+        if errors:
+            columns.append(["mean error", *errors])
+        for i, cells in enumerate(columns):
+            width, adjust = max(map(len, cells)), str.rjust if i else str.ljust
+            columns[i] = [adjust(cell, width) for cell in cells]
+        lines = ["  ".join(cells) for cells in zip(*columns, strict=True)]
         overall = f"Ignoring {', '.join(self.control)}: " if self.control else ""
         lines += [
             "",
