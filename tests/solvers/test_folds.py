@@ -10,10 +10,18 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import KFold, PredefinedSplit
 
-from meanparity import ParityKernelRidgeCV, ParityRidge, ParityRidgeCV
+from meanparity import (
+    CovarianceParity,
+    MeanParity,
+    ParityKernelRidgeCV,
+    ParityRidge,
+    ParityRidgeCV,
+    ResidualParity,
+)
 from meanparity.estimators import selection
 
 ALPHAS = np.array([0.0, 1e-3, 1.0, 100.0])
+SMALL = MeanParity(min_group_size=0)
 
 
 def one_by_one(model, X, y, splits, **people):
@@ -36,14 +44,14 @@ def in_one_pass(search, X, y, people):
     def never(*args, **kwargs):
         raise AssertionError("a fold was fitted")
 
-    def keep(problem, predictions, scoring):
+    def keep(constraint, data, predictions, scoring):
         pairs = list(predictions)
         seen.extend(predicted for _, predicted in pairs)
-        return selection.select(problem, iter(pairs), scoring)
+        return selection.select(constraint, data, iter(pairs), scoring)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("meanparity.estimators.cross_validated.folds", never)
-        patch.setattr("meanparity.estimators.cross_validated.select", keep)
+        patch.setattr("meanparity.estimators._cv.folds", never)
+        patch.setattr("meanparity.estimators._cv.select", keep)
         search.fit(X, y, **people)
     return np.array(seen)
 
@@ -51,7 +59,7 @@ def in_one_pass(search, X, y, people):
 @pytest.mark.filterwarnings("ignore")
 @given(
     seed=st.integers(0, 10**6),
-    kind=st.sampled_from(["mean_parity", "covariance_parity", "residual_parity"]),
+    kind=st.sampled_from([MeanParity, CovarianceParity, ResidualParity]),
     intercept=st.booleans(),
     weighted=st.booleans(),
     control=st.booleans(),
@@ -78,11 +86,9 @@ def test_folds_equal_fits(
     if control:
         people["control_features"] = rng.choice(["u", "v"], n)
     settings = {
-        "constraint": kind,
+        "constraint": kind(continuous=[], min_group_size=0),
         "fit_intercept": intercept,
         "unfairness": unfairness,
-        "min_group_size": 0,
-        "continuous": [],
     }
     cv = KFold(4, shuffle=True, random_state=seed)
     search = ParityRidgeCV(alphas=ALPHAS, cv=cv, **settings)
@@ -99,9 +105,9 @@ def test_a_group_of_one_fold_only():
     s = np.array(["a", "b"] * 20)
     s[:4] = "c"
     cv = PredefinedSplit(np.repeat([0, 1, 2, 3, 4], [4, 9, 9, 9, 9]))
-    search = ParityRidgeCV(alphas=ALPHAS, cv=cv, min_group_size=0)
+    search = ParityRidgeCV(alphas=ALPHAS, cv=cv, constraint=SMALL)
     got = in_one_pass(search, X, y, {"sensitive_features": s})
-    model = ParityRidge(min_group_size=0)
+    model = ParityRidge(constraint=SMALL)
     expected = one_by_one(model, X, y, list(cv.split()), sensitive_features=s)
     assert np.allclose(got[..., 0], expected, rtol=0, atol=1e-12)
 
@@ -110,7 +116,7 @@ def test_folds_of_no_weight():
     rng = np.random.default_rng(0)
     X, y, s = rng.standard_normal((40, 3)), rng.standard_normal(40), np.array(["a", "b"] * 20)
     weights = np.repeat([0.0, 1.0], [10, 30])
-    search = ParityRidgeCV(alphas=ALPHAS, cv=4, min_group_size=0)
+    search = ParityRidgeCV(alphas=ALPHAS, cv=4, constraint=SMALL)
     got = in_one_pass(search, X, y, {"sensitive_features": s, "sample_weight": weights})
     inside = weights > 0
     fitted = ParityRidge(alpha=1.0).fit(X[inside], y[inside], sensitive_features=s[inside])
@@ -134,7 +140,8 @@ def test_sparse_rows_scopes_and_missing_values():
     weights, cv = rng.uniform(0.5, 2.0, 60), KFold(4)
     for scope in ("loss", "constraint", "both"):
         for missing in ("group", "ignore"):
-            settings = {"weight_scope": scope, "missing": missing, "min_group_size": 0}
+            constraint = MeanParity(weight_scope=scope, missing=missing, min_group_size=0)
+            settings = {"constraint": constraint}
             people = {"sensitive_features": s, "sample_weight": weights}
             search = ParityRidgeCV(alphas=ALPHAS, cv=cv, **settings)
             got = in_one_pass(search, csr_matrix(X), y, people)[..., 0]
@@ -145,7 +152,7 @@ def test_sparse_rows_scopes_and_missing_values():
 def test_what_needs_fits_is_fitted():
     rng = np.random.default_rng(0)
     X, y, s = rng.standard_normal((40, 3)), rng.standard_normal(40), np.array(["a", "b"] * 20)
-    others = {"pool": (X[:10], s[:10])}, {"max_gap": 0.1}, {"solver": "dense"}, {"wide": True}
+    others = {"pool": (X[:10], s[:10])}, {"max_gap": 0.1}, {"wide": True}
     for other in others:
         rows = rng.standard_normal((40, 50)) if other.pop("wide", False) else X
         people = {"sensitive_features": s, "pool": other.pop("pool", None)}
@@ -161,7 +168,8 @@ def test_folds_that_say_nothing_are_refused():
     X, y, s = rng.standard_normal((40, 3)), rng.standard_normal(40), np.array(["a", "b"] * 20)
     weights = np.repeat([1.0, 0.0], [8, 32])
     for scope in ("loss", "constraint", "both"):
-        search = ParityRidgeCV(cv=5, weight_scope=scope, min_group_size=0)
+        constraint = MeanParity(weight_scope=scope, min_group_size=0)
+        search = ParityRidgeCV(cv=5, constraint=constraint)
         with pytest.raises(ValueError, match="sample_weight of all 32 training rows"):
             search.fit(X, y, sensitive_features=s, sample_weight=weights)
     empty = [(np.arange(40), np.array([], int)), (np.arange(20), np.arange(40))]
@@ -169,16 +177,29 @@ def test_folds_that_say_nothing_are_refused():
         ParityRidgeCV(cv=empty).fit(X, y, sensitive_features=s)
 
 
-@pytest.mark.filterwarnings("ignore:.*is read as a number")
-def test_numbers_are_settled_on_all_rows():
+def test_every_exact_solver_has_folds_in_one_pass():
+    """They are those of fits by that solver."""
+    rng = np.random.default_rng(0)
+    X, y, s = rng.standard_normal((40, 3)), rng.standard_normal(40), np.array(["a", "b"] * 20)
+    cv = KFold(4)
+    for solver in ("primal", "spectral"):
+        search = ParityRidgeCV(alphas=ALPHAS, cv=cv, solver=solver)
+        got = in_one_pass(search, X, y, {"sensitive_features": s})[..., 0]
+        model = ParityRidge(solver=solver)
+        expected = one_by_one(model, X, y, list(cv.split(X)), sensitive_features=s)
+        assert np.allclose(got, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore:.*is treated as a number")
+def test_numbers_are_settled_on_all_rows(monkeypatch):
     """22 ages in all and fewer in a fold are a number in every fold, whichever way it is fitted."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((66, 3)), rng.standard_normal(66)
     age = np.repeat(np.arange(22), 3)
-    losses = [
-        ParityRidgeCV(alphas=[1.0], cv=6, solver=solver, min_group_size=0)
-        .fit(X, y + age / 10, sensitive_features=age)
-        .best_score_
-        for solver in ("primal", "dense")
-    ]
-    assert losses[0] == pytest.approx(losses[1])
+    search = ParityRidgeCV(alphas=[1.0], cv=6, constraint=SMALL)
+    in_one = search.fit(X, y + age / 10, sensitive_features=age).best_score_
+    fitted = []
+    monkeypatch.setattr("meanparity.estimators._cv.has_fold_sums", lambda *_: fitted.append(1))
+    by_fits = search.fit(X, y + age / 10, sensitive_features=age).best_score_
+    assert fitted
+    assert in_one == pytest.approx(by_fits)

@@ -1,4 +1,4 @@
-"""Other losses on hostile problems: the closed form, and no better function nearby."""
+"""Other losses on hostile problems: no better function is nearby."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from meanparity import ParityKernelClassifier, ParityKernelRegressor, ParityKernelRidge
+from meanparity import ParityKernelClassifier, ParityKernelRegressor
 from meanparity.losses import Huber, Logistic, Quantile, SmoothL1
 from tests.oracles.losses import group_contrasts, kernel_features
 from tests.problems import cases, rounding_decides_the_rank
@@ -19,29 +19,6 @@ KERNELS = {"linear": {}, "rbf": {"gamma": 0.3}}
 
 def gram(X, kernel):
     return X @ X.T if kernel == "linear" else np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=2))
-
-
-@settings(deadline=None)
-@given(
-    case=cases(min_rows=12, max_rows=30),
-    kernel=st.sampled_from(list(KERNELS)),
-    alpha=st.sampled_from([1e-2, 1.0, 30.0]),
-    intercept=st.booleans(),
-    optimizer=st.sampled_from(["newton", "lbfgs"]),
-)
-def test_the_squared_loss_on_hostile_problems(case, kernel, alpha, intercept, optimizer):
-    X = case.X / np.abs(case.X).max()
-    assume(not rounding_decides_the_rank(gram(X, kernel), case.codes))
-    shared = {"kernel": kernel, "alpha": alpha, "fit_intercept": intercept} | KERNELS[kernel]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nothing but a constant, at times
-        exact = ParityKernelRidge(**shared).fit(X, case.y, sensitive_features=case.codes)
-        model = ParityKernelRegressor(optimizer=optimizer, tol=1e-15, **shared)
-        model.fit(X, case.y, sensitive_features=case.codes)
-    for u in (0.0, 1.0):
-        found, expected = (m.tradeoff_.at(u).predict(X) for m in (model, exact))
-        assert np.abs(found - expected).max() <= 1e-6 * case.scale
-    assert model.parity_residual_ <= 1e-9 * case.scale
 
 
 @settings(deadline=None)

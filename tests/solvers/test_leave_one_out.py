@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from meanparity.rows import Rows
-from meanparity.solvers.leave_one_out import LeaveOneOut, Smoother
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from meanparity import ParityKernelRidge, ParityRidge
 from meanparity.constraints import CovarianceParity, MeanParity, ResidualParity
 from meanparity.constraints.left_out import LeftOut
-from meanparity.linalg import SymmetricMatrix
+from meanparity.data.rows import Rows
+from meanparity.linalg.symmetric import SymmetricMatrix
+from meanparity.solvers.held_out import LeaveOneOut, Smoother
 
 KERNELS = {
     "rbf": {"kernel": "rbf", "gamma": 0.3},
     "laplacian": {"kernel": "laplacian", "gamma": 0.2},
     "polynomial": {"kernel": "polynomial", "gamma": 0.3, "degree": 2, "coef0": 1},
 }
+
+GROUPS = MeanParity(continuous=[], min_group_size=0)  # every value is a group
 
 
 def problem(seed=0, n=40, sizes=(0.5, 0.3, 0.2), outputs=1):
@@ -47,12 +49,10 @@ def brute(model, X, Y, s, weights=None, control=None):
 
 def fast(smoother, Y, s, constraint, alpha, weights=None, control=None):
     values = Y if constraint.training_only else None
-    rows = Rows.of(
+    rows = Rows.from_columns(
         s, n_rows=len(Y), continuous=[], control_features=control, sample_weight=weights, y=values
     )
-    left_out = LeftOut.of(
-        rows, constraint.functionals, of_errors=isinstance(constraint, ResidualParity)
-    )
+    left_out = LeftOut.compute(rows, constraint)
     (found,) = LeaveOneOut(smoother, Y, left_out).predict(np.array([alpha]))
     return found
 
@@ -61,7 +61,7 @@ def kernel_smoother(X, kernel, weights, fit_intercept):
     metric = kernel["kernel"]
     options = {name: value for name, value in kernel.items() if name != "kernel"}
     K = pairwise_kernels(X, metric=metric, **options)
-    return Smoother.of_kernel(SymmetricMatrix.from_upper(K), weights, fit_intercept)
+    return Smoother.from_kernel(SymmetricMatrix.from_upper(K), weights, fit_intercept)
 
 
 def check(found, expected, Y):
@@ -75,11 +75,9 @@ def check(found, expected, Y):
 def test_kernel_functions(name, alpha, fit_intercept):
     X, Y, s = problem(outputs=2)
     kernel = KERNELS[name]
-    model = ParityKernelRidge(
-        alpha=alpha, fit_intercept=fit_intercept, min_group_size=0, continuous=[], **kernel
-    )
+    model = ParityKernelRidge(alpha=alpha, fit_intercept=fit_intercept, constraint=GROUPS, **kernel)
     smoother = kernel_smoother(X, kernel, None, fit_intercept)
-    check(fast(smoother, Y, s, MeanParity(), alpha), brute(model, X, Y, s), Y)
+    check(fast(smoother, Y, s, GROUPS, alpha), brute(model, X, Y, s), Y)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 30.0])
@@ -87,9 +85,9 @@ def test_kernel_functions(name, alpha, fit_intercept):
 def test_linear_functions(alpha, fit_intercept):
     X, Y, s = problem(1, n=60)
     X = np.column_stack([X, np.random.default_rng(2).normal(size=(60, 3))])
-    model = ParityRidge(alpha=alpha, fit_intercept=fit_intercept, min_group_size=0, continuous=[])
-    smoother = Smoother.of_columns(X, None, fit_intercept)
-    check(fast(smoother, Y, s, MeanParity(), alpha), brute(model, X, Y, s), Y)
+    model = ParityRidge(alpha=alpha, fit_intercept=fit_intercept, constraint=GROUPS)
+    smoother = Smoother.from_columns(X, None, fit_intercept)
+    check(fast(smoother, Y, s, GROUPS, alpha), brute(model, X, Y, s), Y)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -97,22 +95,25 @@ def test_weights(fit_intercept):
     X, Y, s = problem(3)
     weights = np.random.default_rng(4).choice([0.5, 1.0, 3.0], len(Y))
     model = ParityKernelRidge(
-        kernel="rbf", gamma=0.3, fit_intercept=fit_intercept, min_group_size=0, continuous=[]
+        kernel="rbf", gamma=0.3, fit_intercept=fit_intercept, constraint=GROUPS
     )
     smoother = kernel_smoother(X, KERNELS["rbf"], weights, fit_intercept)
-    found = fast(smoother, Y, s, MeanParity(), 1.0, weights=weights)
+    found = fast(smoother, Y, s, GROUPS, 1.0, weights=weights)
     check(found, brute(model, X, Y, s, weights=weights), Y)
 
 
 @pytest.mark.parametrize(
     "constraint",
-    [MeanParity(), CovarianceParity("linear"), CovarianceParity("rbf", 0.5), ResidualParity()],
+    [
+        GROUPS,
+        CovarianceParity("linear", continuous=[], min_group_size=0),
+        CovarianceParity("rbf", gamma=0.5, continuous=[], min_group_size=0),
+        ResidualParity(continuous=[], min_group_size=0),
+    ],
 )
 def test_notions(constraint):
     X, Y, s = problem(5)
-    model = ParityKernelRidge(
-        kernel="rbf", gamma=0.3, constraint=constraint, min_group_size=0, continuous=[]
-    )
+    model = ParityKernelRidge(kernel="rbf", gamma=0.3, constraint=constraint)
     smoother = kernel_smoother(X, KERNELS["rbf"], None, False)
     check(fast(smoother, Y, s, constraint, 1.0), brute(model, X, Y, s), Y)
 
@@ -121,9 +122,9 @@ def test_notions(constraint):
 def test_strata():
     X, Y, s = problem(6, sizes=(0.6, 0.4))
     control = np.random.default_rng(7).choice(["low", "high"], len(Y))
-    model = ParityKernelRidge(kernel="rbf", gamma=0.3, min_group_size=0, continuous=[])
+    model = ParityKernelRidge(kernel="rbf", gamma=0.3, constraint=GROUPS)
     smoother = kernel_smoother(X, KERNELS["rbf"], None, False)
-    found = fast(smoother, Y, s, MeanParity(), 1.0, control=control)
+    found = fast(smoother, Y, s, GROUPS, 1.0, control=control)
     check(found, brute(model, X, Y, s, control=control), Y)
 
 
@@ -131,10 +132,10 @@ def test_duplicated_rows_and_two_groups():
     X, Y, s = problem(8, n=30, sizes=(0.5, 0.5))
     s = np.minimum(s, 1)
     X[5:10] = X[0]
-    model = ParityKernelRidge(kernel="rbf", gamma=0.3, min_group_size=0)
+    model = ParityKernelRidge(kernel="rbf", gamma=0.3, constraint=GROUPS)
     smoother = kernel_smoother(X, KERNELS["rbf"], None, True)
     check(
-        fast(smoother, Y, s, MeanParity(), 1.0),
+        fast(smoother, Y, s, GROUPS, 1.0),
         brute(model.set_params(fit_intercept=True), X, Y, s),
         Y,
     )
@@ -144,8 +145,8 @@ def test_the_fixed_constraint_is_another_number():
     """The textbook's formula, which keeps the constraint of all rows, is not this one."""
     X, Y, s = problem(9)
     smoother = kernel_smoother(X, KERNELS["rbf"], None, False)
-    fair, free = fast(smoother, Y, s, MeanParity(), 1.0)
-    model = ParityKernelRidge(kernel="rbf", gamma=0.3, min_group_size=0, continuous=[])
+    fair, free = fast(smoother, Y, s, GROUPS, 1.0)
+    model = ParityKernelRidge(kernel="rbf", gamma=0.3, constraint=GROUPS)
     model.fit(X, np.eye(len(Y)), sensitive_features=s)
     hat = model.predict(X)
     fixed = Y - (Y - hat @ Y) / (1 - np.diag(hat)[:, None])
@@ -157,15 +158,15 @@ def test_without_its_only_member_a_second_group_asks_for_nothing():
     X, Y, s = problem(10, n=20, sizes=(1.0,))
     assert (np.bincount(s) == [19, 1]).all()
     smoother = kernel_smoother(X, KERNELS["rbf"], None, False)
-    fair, free = fast(smoother, Y, s, MeanParity(), 1.0)
+    fair, free = fast(smoother, Y, s, GROUPS, 1.0)
     assert np.array_equal(fair[-1], free[-1])
     assert np.abs(fair - free)[:-1].min() > 0
 
 
-@pytest.mark.filterwarnings("ignore:Nothing but a constant")
+@pytest.mark.filterwarnings("ignore:Only a constant meets all")
 def test_more_conditions_than_functions():
     X, Y, s = problem(11, n=30)
     X = X[:, :1]
-    model = ParityRidge(min_group_size=0, continuous=[])
-    smoother = Smoother.of_columns(X, None, True)
-    check(fast(smoother, Y, s, MeanParity(), 1.0), brute(model, X, Y, s), Y)
+    model = ParityRidge(constraint=GROUPS)
+    smoother = Smoother.from_columns(X, None, True)
+    check(fast(smoother, Y, s, GROUPS, 1.0), brute(model, X, Y, s), Y)
