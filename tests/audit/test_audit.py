@@ -97,7 +97,7 @@ def test_several_groups_spelled_out(sizes):
     assert found.r_squared == pytest.approx(between / ((x - x.mean()) ** 2).sum())
 
 
-def test_moments_without_the_rows_of_no_weight():
+def test_moments_ignore_rows_without_weight():
     x, s = sample(13, sizes=(9, 5))
     weight = np.tile([0.0, 1.0, 2.5], 5)[:14]
     every = Moments.from_values(x, Groups.from_columns(s), weight)
@@ -253,7 +253,7 @@ def test_strata_of_one_group_may_come_first():
     assert [f.stratum for f in found.findings] == ["2", "2", "3", "3", "4", "4"]
 
 
-def test_groups_of_no_weight_are_not_there():
+def test_groups_without_weight_are_ignored():
     x, s = np.arange(9.0), list("aaabbbccc")
     found = audit(x, sensitive_features=s, sample_weight=[1, 2, 0, 1, 1, 1, 0, 0, 0])
     assert [(f.group, f.size) for f in found.findings] == [("a", 2), ("b", 3)]
@@ -358,7 +358,7 @@ def test_a_group_of_one_row_does_not_spoil_the_others():
     assert found["g0"].standard_error == pytest.approx(without["g0"].standard_error, rel=0.1)
 
 
-def test_only_groups_of_one_row_are_not_known_at_all():
+def test_with_one_row_in_each_group_nothing_is_known():
     found = audit([1.0, 2.0, 4.0], sensitive_features=list("abc"))
     assert [f.p_value for f in found.findings] == [1.0] * 3
     assert json.loads(found.to_json())["findings"][0]["standard_error"] is None
@@ -391,7 +391,7 @@ def test_one_group_is_explained():
         ({"sample_weight": [1, 2]}, "sample_weight"),
     ],
 )
-def test_wrong_use_speaks(change, message):
+def test_wrong_arguments_are_explained(change, message):
     with pytest.raises(ValueError, match=message):
         audit([1.0, 2.0, 3.0, 5.0], sensitive_features=list("aabb"), **change)
 
@@ -411,7 +411,7 @@ def test_several_outputs_and_missing_numbers_are_refused():
 # --- what it turns into
 
 
-def test_it_turns_into_tables_and_json():
+def test_conversion_to_tables_and_json():
     x, s = sample(12)
     frame = pd.DataFrame({"sex": s, "origin": np.tile(["n", "s", "e", "w", "n"], 13)})
     found = audit(x, sensitive_features=frame, within=0.5, y_true=x)
@@ -439,7 +439,7 @@ def test_numbers_are_written_with_four_digits_or_as_whole_numbers():
     assert second.split()[:4] == ["b", "2", "123.5", "-4938"]
 
 
-def test_numbers_of_numpy_are_fine_as_groups():
+def test_numpy_numbers_can_be_groups():
     found = audit([1.0, 2.0, 3.0, 5.0], sensitive_features=np.array([0, 0, 1, 1]))
     assert json.loads(found.to_json())["findings"][1]["group"] == 1
 

@@ -174,7 +174,7 @@ def test_rows_have_to_be_known_to_be_new(data):
         ({"bounds": (0.1, 2)}, "Predictions lie between 0 and 1, outside bounds"),
     ],
 )
-def test_wrong_use_speaks(change, message):
+def test_wrong_arguments_are_explained(change, message):
     with pytest.raises(ValueError, match=message):
         certify([0.0, 1.0, 0.5, 0.2], list("aabb"), **change)
 

@@ -34,7 +34,7 @@ def test_only_numbers_between_zero_and_one_are_probabilities(value):
 
 
 @pytest.mark.parametrize("value", [0.5, 1e-12, 1 - 1e-12, np.float32(0.25)])
-def test_probabilities_come_back_as_numbers_of_python(value):
+def test_probabilities_are_returned_as_python_numbers(value):
     found = check_probability(value, "power")
     assert type(found) is float
     assert found == value

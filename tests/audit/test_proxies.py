@@ -52,7 +52,7 @@ def test_dependent_and_constant_columns_add_nothing(data):
 
 @pytest.mark.parametrize("value", [0.0, 1e8 / 3, -1e8 / 3, 1e-9 / 3])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_constant_columns_tell_nothing(data, value, weighted):
+def test_constant_columns_explain_nothing(data, value, weighted):
     X, s = data
     weight = np.random.default_rng(1).uniform(0.5, 2, 200) if weighted else None
     more = np.column_stack([X, np.full(200, value)])
@@ -70,7 +70,7 @@ def test_units_of_columns_do_not_matter(data, scale):
     assert other.joint == pytest.approx(one.joint)
 
 
-def test_columns_that_tell_the_same_keep_their_order(data):
+def test_equally_good_columns_keep_their_order(data):
     X, s = data
     found = proxies(np.hstack([X[:, :1]] * 30), sensitive_features=s)
     assert [name for name, _ in found.columns] == [f"x{j}" for j in range(30)]
@@ -101,7 +101,7 @@ def test_constant_targets_and_no_columns_have_no_explained_share():
     assert explained_share(np.zeros((2, 1)), np.array([[-1.0], [1.0]])) == 0.0
 
 
-def test_a_copy_of_the_attribute_tells_all():
+def test_a_copy_of_the_attribute_explains_everything():
     s = np.array(list("abcabcab"))
     X = np.column_stack([s == "a", s == "b"]).astype(float)
     assert proxies(X, sensitive_features=s).joint == pytest.approx(1.0)

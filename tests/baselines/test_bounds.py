@@ -143,7 +143,7 @@ def test_the_closed_form_is_the_limit_of_the_root(data):
 
 
 @pytest.mark.parametrize("hard", [0.0, 1e-13])
-def test_a_largest_direction_with_nothing_to_say(hard):
+def test_a_largest_direction_that_explains_nothing(hard):
     """Trust-region's hard case: the bound is filled along the largest direction of U."""
     on_s = Spectrum(np.array([1.0]), np.eye(1), np.array([3.0]))
     on_u = Spectrum(np.array([0.5, 2.0]), np.eye(2), np.array([0.2, hard]))
@@ -181,7 +181,7 @@ def test_whole_weights_are_repeated_rows(method, kernel, data):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_groups_are_read_from_columns_that_tell_them(method, data):
+def test_groups_are_recovered_from_columns_that_determine_them(method, data):
     X, y, s = data
     outside = method().fit(X, y, sensitive_features=s)
     named = method(sensitive_columns=4).fit(X, y)
@@ -196,7 +196,7 @@ def test_groups_are_read_from_columns_that_tell_them(method, data):
 
 
 @pytest.mark.parametrize("coding", ["all", "all but the first", "all but the last"])
-def test_groups_are_read_from_any_indicators(coding, data):
+def test_groups_are_recovered_from_any_indicators(coding, data):
     X, y, _ = data
     groups = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
     indicators = (groups[:, None] == ["a", "b", "c"]).astype(float)
@@ -207,7 +207,7 @@ def test_groups_are_read_from_any_indicators(coding, data):
     assert np.allclose(model.predict(X), expected, rtol=0, atol=1e-9)
 
 
-def test_as_many_columns_as_rows_tell_nothing_of_the_groups():
+def test_as_many_columns_as_rows_do_not_determine_the_groups():
     rng = np.random.default_rng(0)
     X, s = rng.standard_normal((20, 25)), np.arange(20) % 2
     model = CorrelationBoundedRegression().fit(X, X[:, 0], sensitive_features=s)

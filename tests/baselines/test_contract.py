@@ -184,7 +184,7 @@ def test_numbers_are_accepted_by_the_others(method, small):
 
 @pytest.mark.parametrize("method", [ReductionRegressor, BarycenterRegressor])
 @pytest.mark.parametrize("estimator", ["forest", LinearRegression, StandardScaler(), 3])
-def test_estimators_that_are_none(method, estimator, small):
+def test_estimators_that_are_not_regressors(method, estimator, small):
     X, y, s = small
     with pytest.raises(TypeError, match="is not a regressor"):
         method(estimator).fit(X, y, sensitive_features=s)
@@ -214,7 +214,7 @@ LOOSE = {ReductionRegressor: {"slack": 0.3}}
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_tables_of_all_kinds_say_the_same(method, data):
+def test_all_kinds_of_tables_give_the_same_predictions(method, data):
     X, y, s = data
     model = method(**LOOSE.get(method, {}))
     expected = predict(model.fit(X, y, sensitive_features=s), X, s)
@@ -230,7 +230,7 @@ def test_tables_of_all_kinds_say_the_same(method, data):
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_text_travels_in_a_frame_and_stays_out_of_the_features(method, data):
+def test_sensitive_text_in_a_frame_is_not_a_feature(method, data):
     X, y, s = data
     frame = pd.DataFrame(X, columns=list("abcde")).assign(sex=np.where(s > 0, "F", "M"))
     parameters = LOOSE.get(method, {})
@@ -341,7 +341,7 @@ def test_the_registry_has_the_papers_settings(name, setting):
     assert REGISTERED[name, setting].items() <= parameters.items()
 
 
-def test_the_registry_can_travel_to_other_processes():
+def test_the_registry_can_be_pickled():
     for name, method in METHODS.items():
         again = pickle.loads(pickle.dumps(method))
         assert again.name == name
@@ -393,7 +393,7 @@ def test_parity_of_the_methods_that_promise_it(data):
         assert mean_parity_gap(y, predicted, sensitive_features=s) <= 1e-10
 
 
-def test_every_setting_can_be_set_otherwise():
+def test_every_parameter_can_be_overridden():
     for method in METHODS.values():
         for setting in method.settings:
             for name, value in method.make(setting).get_params(deep=False).items():

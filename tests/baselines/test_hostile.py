@@ -121,7 +121,7 @@ def test_scales_of_the_columns_do_not_matter(method, data):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-9, 1e-3])
-def test_room_for_s_where_u_has_nothing_to_say(alpha):
+def test_the_bound_where_u_explains_nothing(alpha):
     s = np.array([0, 0, 1, 1] * 5)
     x, y = np.tile([1.0, -1, 1, -1], 5)[:, None], s.astype(float)
     model = CorrelationBoundedRegression(unfairness=0.5, alpha=alpha)
@@ -332,7 +332,7 @@ def test_the_disparity_is_that_of_what_is_predicted():
 # --- distributions
 
 
-def test_outliers_and_chains_are_no_ties():
+def test_outliers_and_chains_are_not_ties():
     many = np.linspace(0, 1, 1000)
     assert len(Distribution.from_values(np.append(many, 1e10), np.ones(1001)).values) == 1001
     chain = 1e14 + np.arange(2000) / 64
@@ -341,7 +341,7 @@ def test_outliers_and_chains_are_no_ties():
     assert len(Distribution.from_values(ties, np.ones(2000)).values) == 1000
 
 
-def test_ties_that_cannot_be_moved_apart_are_told():
+def test_ties_that_cannot_be_moved_apart_are_reported():
     rng = np.random.default_rng(0)
     s = rng.integers(0, 2, 2000)
     x = rng.random(2000) < 0.3 + 0.4 * s
@@ -392,7 +392,15 @@ def test_sensitive_columns_with_and_without_names(method, data):
 
 
 @pytest.mark.parametrize("method", BOUNDED)
-def test_groups_that_columns_tell_and_fit_did_not_see(method, data):
+def test_sensitive_numbers_of_the_training_rows_are_not_kept(method, data):
+    X, y, _ = data
+    people = pd.DataFrame({"sex": np.tile(["F", "M"], 100), "age": 20 + np.arange(200) / 7})
+    model = method().fit(X, y, sensitive_features=people)
+    assert model._first.encoder.levels == (("F", "M"), ())
+
+
+@pytest.mark.parametrize("method", BOUNDED)
+def test_recovered_groups_that_fit_did_not_see_are_refused(method, data):
     X, y, s = data
     X = np.column_stack([X[:, :4], s > 0])
     model = method().fit(X, y, sensitive_features=s > 0)
@@ -424,7 +432,7 @@ def test_lists_with_text(data):
     ],
     ids=str,
 )
-def test_rows_and_groups_of_no_weight_are_not_there(model, data):
+def test_rows_and_groups_without_weight_are_ignored(model, data):
     X, y, _ = data
     groups = np.array(["a", "b", "c", "d"])[np.arange(len(y)) % 4]
     weights, y = np.where(groups == "a", 0.0, 1.0), np.where(groups == "a", 50.0, y)

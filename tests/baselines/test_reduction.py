@@ -86,7 +86,7 @@ def test_a_smaller_slack_never_raises_the_gap(seed):
     assert gaps[0] < 0.05 * gaps[-1]
 
 
-def test_an_oracle_that_cannot_meet_the_slack_is_told(data):
+def test_an_oracle_that_cannot_meet_the_slack_is_reported(data):
     X, y, s = data
     with pytest.warns(ConvergenceWarning, match=r"0\.08 .* above slack=0\.01.*Raise slack"):
         ReductionRegressor(slack=0.01).fit(X, y, sensitive_features=s)

@@ -119,7 +119,7 @@ def test_without_a_network_the_error_says_what_to_do(loader, bundled_only):
         loader(variant="paper")
 
 
-def test_a_file_that_the_address_has_not_is_unavailable(cache, server, monkeypatch):
+def test_a_file_missing_at_its_address_is_unavailable(cache, server, monkeypatch):
     monkeypatch.setattr(_fetched, "SHA256", {"gone.csv": "0" * 64})
     with pytest.raises(DataUnavailableError, match="HTTPError"):
         _fetched.fetch_file("gone.csv")

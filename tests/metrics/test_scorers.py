@@ -150,7 +150,7 @@ def test_corrections_have_scores_of_their_own(correction, data):
         assert score == pytest.approx(r2_score(y[test], model.predict(X[test], **people)))
 
 
-def test_a_scorer_says_that_it_was_told_no_groups(data):
+def test_a_scorer_without_groups_explains_how_to_pass_them(data):
     X, y, s = data
     model = ParityRidge().fit(X, y, sensitive_features=s)
     with pytest.raises(ValueError, match=r"no sensitive_features\. Either enable metadata routing"):
@@ -200,7 +200,7 @@ def test_weights_on_request(data):
     assert found["test_score"][0] == pytest.approx(-expected)
 
 
-def test_wrong_scorers_speak():
+def test_wrong_scorers_are_explained():
     with pytest.raises(ValueError, match=r"metric=.smd. is not known\. Pass one of max_mean_gap"):
         parity_scorer("smd")
     with pytest.raises(TypeError, match="metric=3 is neither a name nor a function"):

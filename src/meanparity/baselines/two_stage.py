@@ -38,12 +38,12 @@ class Encoder:
     schema : Schema
         How the columns are read.
     levels : tuple of tuples
-        The values of each column in the training rows.
+        The values of each category in the training rows; empty for numbers.
 
     Examples
     --------
     >>> rows = Rows.from_columns({"sex": ["F", "M", "F"], "age": [31, 45, 28]}, continuous=["age"])
-    >>> Encoder(rows.schema, rows.levels).encode(rows)
+    >>> Encoder.from_rows(rows).encode(rows)
     array([[ 0., 31.],
            [ 1., 45.],
            [ 0., 28.]])
@@ -51,6 +51,13 @@ class Encoder:
 
     schema: Schema
     levels: tuple[tuple[Hashable, ...], ...]
+
+    @classmethod
+    def from_rows(cls, rows: Rows) -> Encoder:
+        """The encoding of training rows; their numbers, which say who was there, are not kept."""
+        sensitive, numbers = rows.schema.sensitive, rows.schema.continuous
+        pairs = zip(sensitive, rows.levels, strict=True)
+        return cls(rows.schema, tuple(() if name in numbers else found for name, found in pairs))
 
     def encode(self, rows: Rows) -> FloatArray:
         """Encode rows that were read in the same way: (n, e)."""
@@ -79,7 +86,7 @@ class Encoder:
                 continue
             part = slice(start, start + len(self.levels[j]) - 1)
             start = part.stop
-            first = np.full((len(numbers), 1), 0.5)  # stands for the first value, if all are below
+            first = np.full((len(numbers), 1), 0.5)  # the first value has no indicator
             nearest = np.hstack([first, numbers[:, part]]).argmax(axis=1)
             result[:, part] = np.eye(len(self.levels[j]))[nearest, 1:]
             known = np.abs(numbers[:, part] - result[:, part]).max(axis=1, initial=0.0) < 1e-6
@@ -226,7 +233,7 @@ class FirstStage:
         cls, X: Features, rows: Rows, share: FloatArray
     ) -> tuple[FirstStage, FloatArray, FloatArray]:
         """Regress features, (n, d), on sensitive values; the stage, S, (n, e), and U, (n, r)."""
-        encoder = Encoder(rows.schema, rows.levels)
+        encoder = Encoder.from_rows(rows)
         numbers, X = encoder.encode(rows), _dense(X)
         s_mean = share @ numbers
         s_scale = _deviation(numbers - s_mean, share)
@@ -289,7 +296,8 @@ def _deviation(Z: FloatArray, share: FloatArray) -> FloatArray:
     """Standard deviations of columns of mean zero, (n, p), without overflow: (p,)."""
     unit = np.abs(Z).max(axis=0, initial=0.0)
     unit[unit == 0] = 1.0
-    return np.asarray(unit * np.sqrt(share @ (Z / unit) ** 2))
+    scaled = Z / unit
+    return np.asarray(unit * np.sqrt(np.einsum("i,ij,ij->j", share, scaled, scaled)))
 
 
 def _recovery(X: FloatArray, explained: IntArray, numbers: FloatArray) -> FloatArray | None:

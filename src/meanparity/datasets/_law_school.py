@@ -10,7 +10,6 @@ from meanparity.datasets._bunch import Variant, is_paper, make_bunch, paper_rows
 from meanparity.datasets._fetched import read_csv
 
 _TARGET = "ugpa"
-_SENSITIVE = ["race", "gender"]
 _WHITE = "7"  # the file's code
 
 
@@ -78,19 +77,20 @@ def fetch_law_school(
     white, male = text["race"] == _WHITE, text["gender"] == "male"
     coded = {**text, "race": white, "gender": male, "bar1": text["bar1"] == "P"}
     table: dict[str, Any] = {name: values.astype(np.float64) for name, values in coded.items()}
-    sensitive: str | list[str] = list(_SENSITIVE)
+    sensitive: str | list[str] = "race"
     if paper:
         keep = paper_rows(len(complete), 1000)
         table = {name: values[keep] for name, values in table.items()}
-        table[_TARGET] = table[_TARGET] / 4
-        table["race"] = table["race"].astype(np.int64)
-        sensitive = "race"
+        table |= {_TARGET: table[_TARGET] / 4, "race": table["race"].astype(np.int64)}
     else:
-        groups = {"race": np.where(white, "white", "other"), "gender": text["gender"]}
-        target = table.pop(_TARGET)
-        numbers = {name: values for name, values in table.items() if name not in _SENSITIVE}
-        groups = {name: values.astype(object) for name, values in groups.items()}
-        table = {**numbers, **groups, _TARGET: target}
+        sensitive = ["race", "gender"]
+        features = [name for name in table if name not in (*sensitive, _TARGET)]
+        table = {
+            **{name: table[name] for name in features},
+            "race": np.where(white, "white", "other").astype(object),
+            "gender": text["gender"].astype(object),
+            _TARGET: table[_TARGET],
+        }
     return make_bunch(
         "law_school", table, _TARGET, sensitive, as_frame=as_frame, return_X_y=return_X_y
     )

@@ -43,8 +43,7 @@ def group_means(
     {'a': 1.5, 'b': 6.0}
     """
     values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
-    means = groups.means(values, weight)
-    return dict(zip(groups.keys, map(_output, means), strict=True))
+    return dict(zip(groups.keys, map(_output, groups.means(values, weight)), strict=True))
 
 
 def mean_parity_gap(
@@ -138,14 +137,9 @@ def wasserstein_gap(
     0.5
     """
     values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
-    weight = np.ones(groups.n_rows) if weight is None else weight
-
-    def distance(column: FloatArray) -> float:
-        return _areas_between(column, groups, weight)
-
     if values.ndim == 1:
-        return distance(values)
-    return np.array([distance(column) for column in values.T])
+        return _areas_between(values, groups, weight)
+    return np.array([_areas_between(column, groups, weight) for column in values.T])
 
 
 def covariance_norm(
@@ -180,7 +174,6 @@ def covariance_norm(
     1.25
     """
     values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
-    weight = np.ones(groups.n_rows) if weight is None else weight
     centred = values - np.average(values, axis=0, weights=weight)
     features = CovarianceParity(kernel, gamma=gamma, degree=degree, coef0=coef0).features(groups)
     covariance = features.T @ groups.sums((centred.T * weight).T) / weight.sum()
@@ -221,31 +214,27 @@ def _mean_gaps(
     """Group means minus the overall mean, or minus the mean of their stratum: (r,) or (r, m)."""
     values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
     if control_features is None:
-        overall: FloatArray = np.average(values, axis=0, weights=weight)
-        return groups.means(values, weight) - overall
-    control = read_columns(control_features, n_rows=len(values), role="control")
-    strata = Groups.from_columns(control)
+        return groups.means(values, weight) - np.average(values, axis=0, weights=weight)
+    strata = Groups.from_columns(read_columns(control_features, n_rows=len(values), role="control"))
     pairs = np.stack([strata.codes, groups.codes], axis=1)
     cells = Groups.from_levels(
         ("stratum", "group"), [range(strata.n_groups), range(groups.n_groups)], pairs, "error"
     )
-    weight = np.ones(len(values)) if weight is None else weight
     with np.errstate(invalid="ignore"):  # cells without weight, which are dropped below
         cell_means, stratum_means = cells.means(values, weight), strata.means(values, weight)
     stratum = np.array([label[0] for label in cells.labels], dtype=int)
-    gaps: FloatArray = (cell_means - stratum_means[stratum])[cells.sums(weight) > 0]
-    return gaps
+    return np.asarray((cell_means - stratum_means[stratum])[cells.sums(weight) > 0])
 
 
 def check_predictions(
     y_pred: Any, sensitive_features: Any, sample_weight: Any
-) -> tuple[FloatArray, Groups, FloatArray | None]:
+) -> tuple[FloatArray, Groups, FloatArray]:
     """Check predictions, groups and weights; every group must have positive weight."""
     values = check_array(y_pred, ensure_2d=False, dtype=np.float64, input_name="y_pred")
     groups = Groups.from_columns(sensitive_features)
     check_consistent_length(values, groups.codes)
     if sample_weight is None:
-        return values, groups, None
+        return values, groups, np.ones(len(values))
     weight = check_weights(sample_weight, len(values))
     empty = groups.sums(weight) <= 0
     if empty.any():

@@ -136,7 +136,17 @@ def _selected(labels: NDArray[Any], pos_label: Any) -> FloatArray:
         labels = labels[:, 0]
     if labels.ndim != 1 or not labels.size:
         raise ValueError(f"y_pred has shape {labels.shape}. Pass one label for each row.")
-    found = _distinct(labels)
+    try:
+        found = list(dict.fromkeys(labels.tolist()))
+    except TypeError as error:
+        raise ValueError(
+            f"y_pred contains {labels[0]!r}, which is not a label. Pass one label for each row."
+        ) from error
+    missing = [value for value in found if is_missing(value)]
+    if missing:
+        raise ValueError(
+            f"y_pred has missing labels ({missing[0]!r}). Leave these rows out, or fill the labels."
+        )
     if len(found) > 2:
         examples = ", ".join(repr(value) for value in found[:3])
         raise ValueError(
@@ -161,19 +171,3 @@ def _selected(labels: NDArray[Any], pos_label: Any) -> FloatArray:
             "one of them."
         )
     return np.array([value == pos_label for value in labels.tolist()], dtype=float)
-
-
-def _distinct(labels: NDArray[Any]) -> list[Any]:
-    """Return the different labels; missing labels are refused."""
-    try:
-        found = list(dict.fromkeys(labels.tolist()))
-    except TypeError as error:
-        raise ValueError(
-            f"y_pred contains {labels[0]!r}, which is not a label. Pass one label for each row."
-        ) from error
-    missing = [value for value in found if is_missing(value)]
-    if missing:
-        raise ValueError(
-            f"y_pred has missing labels ({missing[0]!r}). Leave these rows out, or fill the labels."
-        )
-    return found

@@ -71,17 +71,13 @@ def parity_scorer(
     >>> round(scorer(Ridge(alpha=1e-9).fit(X, y), X, y), 6)
     -2.0
     """
+    choices = f"Pass one of {', '.join(_METRICS)}, or a function."
     if isinstance(metric, str):
         if metric not in _METRICS:
-            raise ValueError(
-                f"metric={metric!r} is not known. Pass one of {', '.join(_METRICS)}, or a function."
-            )
+            raise ValueError(f"metric={metric!r} is not known. {choices}")
         metric = _METRICS[metric]
     if not callable(metric):
-        raise TypeError(
-            f"metric={metric!r} is neither a name nor a function. Pass one of "
-            f"{', '.join(_METRICS)}, or a function."
-        )
+        raise TypeError(f"metric={metric!r} is neither a name nor a function. {choices}")
     if greater_is_better is None:
         greater_is_better = metric is labels.selection_rate_ratio
     scorer = make_scorer(
