@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +13,7 @@ from meanparity.constraints.base import Constraint, as_sentence, join_words
 from meanparity.constraints.contrasts import Block, assemble, orthonormal
 from meanparity.constraints.functionals import Functionals
 from meanparity.constraints.numbers import orthogonal_powers
+from meanparity.data.columns import are_numbers
 from meanparity.data.groups import Groups, label_name
 from meanparity.data.rows import Rows
 from meanparity.kernels.spec import Kernel
@@ -99,8 +98,7 @@ class CovarianceParity(Constraint):
         features = np.zeros((len(known), spanning.shape[1]))
         features[known] = spanning
         blocks = [_block(rows, stratum, cells, features) for stratum, cells in strata]
-        blocks = [block for block in blocks if block.table.shape[1]]
-        if not blocks:
+        if not any(block.table.shape[1] for block in blocks):
             raise ValueError(
                 f"The sensitive kernel {self.kernel!r} gives all {len(rows.cells)} groups the same "
                 "features, so it cannot constrain anything. Choose another kernel."
@@ -121,10 +119,9 @@ class CovarianceParity(Constraint):
         if self.kernel == "linear":
             parts = []
             for name, levels in zip(schema.sensitive, rows.levels, strict=False):
-                kind = (
-                    "the numbers in" if _are_numbers(levels) else "the indicators of the values of"
-                )
-                parts.append(f"{kind} {name}")
+                numeric = levels and are_numbers(levels, booleans=True)
+                kind = "numbers in" if numeric else "indicators of the values of"
+                parts.append(f"the {kind} {name}")
             features = join_words(parts)
         else:
             kernel = getattr(self.kernel, "__name__", self.kernel)
@@ -185,15 +182,10 @@ def _block(rows: Rows, stratum: str, cells: IntArray, features: FloatArray) -> B
     q = table.shape[1]
     if q == len(cells) - 1:  # all cells are told apart: their means less the overall mean
         columns = rows.schema.sensitive
-        units, labels = (
-            table,
-            tuple(label_name(columns, rows.sensitive_values(cell)) for cell in cells),
-        )
-    else:
-        units = np.eye(q) / np.sqrt(mass.sum())
-        labels = tuple(f"sensitive feature {j}" for j in range(q))
-    where = f" in {stratum}" if stratum else ""
-    return Block(cells, table, units, tuple(label + where for label in labels))
+        labels = tuple(label_name(columns, rows.sensitive_values(cell)) for cell in cells)
+        return Block(stratum, cells, table, table, labels)
+    labels = tuple(f"sensitive feature {j}" for j in range(q))
+    return Block(stratum, cells, table, np.eye(q) / np.sqrt(mass.sum()), labels)
 
 
 def _refuse_one_group(rows: Rows) -> None:
@@ -232,16 +224,11 @@ def _encode(values: Sequence[Hashable]) -> FloatArray:
 
     Missing numbers get an indicator of their own and the mean of the others.
     """
-    if _are_numbers([value for value in values if value is not None]):
-        numbers = np.array([np.nan if value is None else float(value) for value in values])  # type: ignore[arg-type]
+    known = [value for value in values if value is not None]
+    if known and are_numbers(known, booleans=True):
+        numbers = np.array([np.nan if value is None else value for value in values], dtype=float)
         missing = np.isnan(numbers)
         filled = np.where(missing, numbers[~missing].mean(), numbers)[:, None]
         return np.column_stack([filled, missing]) if missing.any() else filled
     codes = np.unique(np.array([str(value) for value in values]), return_inverse=True)[1]
     return np.eye(codes.max() + 1)[codes]
-
-
-def _are_numbers(values: Sequence[Hashable]) -> bool:
-    """Whether there are values, and all of them are numbers or booleans."""
-    kinds = set(map(type, values))
-    return bool(kinds) and all(issubclass(kind, Real | Decimal) for kind in kinds)

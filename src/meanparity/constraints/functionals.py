@@ -114,16 +114,14 @@ class Functionals:
 
     def above(self, other: Functionals) -> Functionals:
         """These functionals of some rows and others of more rows that follow them."""
-        k, ones = self.table.shape[0], (np.ones(self.n_rows), np.ones(other.n_rows))
-        parts = zip((self, other), ones, strict=True)
-        weights = [one if part.weights is None else part.weights for part, one in parts]
-        m = max(self.targets.shape[1], other.targets.shape[1])
-        targets = [np.broadcast_to(f.targets, (len(f), m)) for f in (self, other)]
+        parts, k = (self, other), self.table.shape[0]
+        weights = [np.ones(f.n_rows) if f.weights is None else f.weights for f in parts]
+        m = max(f.targets.shape[1] for f in parts)
         return Functionals(
             np.concatenate([self.codes, k + other.codes]),
-            sparse.csr_array(sparse.block_diag([self.table, other.table], format="csr")),
-            np.vstack(targets),
-            sparse.csr_array(sparse.block_diag([self.units, other.units], format="csr")),
+            sparse.csr_array(sparse.block_diag([self.table, other.table])),
+            np.vstack([np.broadcast_to(f.targets, (len(f), m)) for f in parts]),
+            sparse.csr_array(sparse.block_diag([self.units, other.units])),
             self.labels + other.labels,
             False,
             np.concatenate(weights),

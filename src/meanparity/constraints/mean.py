@@ -137,7 +137,7 @@ class MeanParity(Constraint):
         if not rows.schema.continuous and self.degree == 1 and self.n_knots is None:
             return mean_contrasts(rows)
         functions = NumberFunctions(self.degree, self.n_knots, getattr(self, "knots_", ()))
-        return mean_contrasts(rows, functions if functions.is_settled else functions.settle(rows))
+        return mean_contrasts(rows, functions.settle(rows))
 
 
 @stored("ResidualParity")

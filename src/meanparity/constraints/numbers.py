@@ -36,14 +36,9 @@ class NumberFunctions:
             if not is_position(value) or value is None or value < least:
                 raise ValueError(f"{name}={value!r} is not an integer of {least} or more.")
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing has to be taken from rows any more."""
-        return self.n_knots is None or bool(self.knots)
-
     def settle(self, rows: Rows) -> NumberFunctions:
-        """The same functions with knots at quantiles of these rows."""
-        if self.n_knots is None:
+        """The same functions with knots at quantiles of these rows, unless knots are settled."""
+        if self.n_knots is None or self.knots:
             return self
         knots = []
         for name in rows.schema.continuous:

@@ -210,10 +210,12 @@ def _refuse_missing(rows: IntArray, name: str) -> None:
     )
 
 
-def are_numbers(values: Sequence[Hashable]) -> bool:
-    """Whether all values are numbers; bool does not count as a number."""
-    types = set(map(type, values))
-    return all(issubclass(t, Real | Decimal) and not issubclass(t, bool | np.bool_) for t in types)
+def are_numbers(values: Sequence[Hashable], *, booleans: bool = False) -> bool:
+    """Whether all values are numbers; bool does not count as a number unless `booleans` is set."""
+    kinds = set(map(type, values))
+    if bool in kinds and not booleans:
+        return False
+    return all(issubclass(kind, Real | Decimal) for kind in kinds)
 
 
 def require_numbers(name: str, values: Sequence[Any]) -> None:

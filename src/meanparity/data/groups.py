@@ -32,6 +32,8 @@ class Groups:
         Names of the sensitive columns.
     counts : (k,) array of int
         Rows in each group, all positive.
+    with_column : bool
+        Whether names state the column even if there is only one, as in ``"sex=F"``.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class Groups:
     labels: tuple[tuple[Hashable, ...], ...]
     columns: tuple[str, ...]
     counts: IntArray
+    with_column: bool = False
 
     @classmethod
     def from_columns(
@@ -80,23 +83,25 @@ class Groups:
         levels: Sequence[Sequence[Hashable]],
         codes: IntArray,
         missing: str,
+        *,
+        with_column: bool = False,
     ) -> Groups:
         """Groups from the positions of values, (n, r), in the levels of r columns; −1 is missing.
 
         Unless missing values are ignored, they have the label None and come last.
         """
-        inside = (codes >= 0).all(axis=1) if missing == "ignore" else np.ones(len(codes), bool)
-        combination, members = combine(codes[inside], [len(values) for values in levels])
+        combinations, group = combine(codes, [len(values) for values in levels])
+        if missing == "ignore":
+            known = (combinations >= 0).all(axis=1)
+            combinations = combinations[known]
+            group = np.where(known, np.cumsum(known) - 1, -1)[group]
+        named = [(*values, None) for values in levels]  # position −1 is the last one
         labels = tuple(
-            tuple(
-                None if code < 0 else values[code]
-                for code, values in zip(combined, levels, strict=True)
-            )
-            for combined in combination.tolist()
+            tuple(values[code] for values, code in zip(named, combination, strict=True))
+            for combination in combinations.tolist()
         )
-        group = np.full(len(codes), -1, dtype=np.intp)
-        group[inside] = members
-        return cls(group, labels, columns, np.bincount(members, minlength=len(labels)))
+        counts = np.bincount(group + 1, minlength=len(labels) + 1)[1:]
+        return cls(group, labels, columns, counts, with_column)
 
     def __post_init__(self) -> None:
         for array in (self.codes, self.counts):
@@ -127,7 +132,10 @@ class Groups:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The label of each group in words, such as ``"sex=F, race=Black"``."""
-        return tuple(label_name(self.columns, label) for label in self.labels)
+        names = tuple(label_name(self.columns, label) for label in self.labels)
+        if self.with_column and len(self.columns) == 1:
+            return tuple(f"{self.columns[0]}={name}" for name in names)
+        return names
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Sum of (n,) or (n, m) values in each group: (k,) or (k, m)."""
@@ -135,12 +143,9 @@ class Groups:
 
     def means(self, values: FloatArray, sample_weight: FloatArray | None = None) -> FloatArray:
         """Mean of (n,) or (n, m) values in each group, weighted if asked: (k,) or (k, m)."""
-        if sample_weight is None:
-            weight, total = values, self.counts.astype(float)
-        else:
-            weight = (values.T * sample_weight).T
-            total = self.sums(sample_weight)
-        means: FloatArray = (self.sums(weight).T / total).T
+        weighted = values if sample_weight is None else (values.T * sample_weight).T
+        total = self.counts if sample_weight is None else self.sums(sample_weight)
+        means: FloatArray = (self.sums(weighted).T / total).T
         return means
 
 
@@ -201,13 +206,13 @@ def group_sums(codes: IntArray, values: Any, k: int) -> FloatArray:
     >>> group_sums(np.array([0, 1, 0, -1]), np.array([1.0, 2.0, 3.0, 4.0]), 2)
     array([4., 2.])
     """
-    values = np.asarray(values)
+    values, n = np.asarray(values), len(codes)
     if values.ndim == 1:
-        return np.bincount(codes + 1, weights=values, minlength=k + 1)[1:].astype(float)
-    if values.shape[1] <= _FEW_COLUMNS:
+        return np.asarray(np.bincount(codes + 1, weights=values, minlength=k + 1)[1:], float)
+    if 0 < values.shape[1] <= _FEW_COLUMNS:
         columns = [np.bincount(codes + 1, weights=v, minlength=k + 1)[1:] for v in values.T]
-        return np.stack(columns, axis=1) if columns else np.zeros((k, 0))
-    n, inside = len(codes), codes >= 0
+        return np.stack(columns, axis=1)
+    inside = codes >= 0
     indicator = sparse.csr_matrix(
         (inside.astype(float), np.where(inside, codes, 0), np.arange(n + 1)), shape=(n, k)
     )
@@ -236,9 +241,8 @@ def combine(codes: IntArray, sizes: Sequence[int]) -> tuple[IntArray, IntArray]:
         level = np.where(column < 0, size, column)
         pairs, which = _unique(which * (size + 1) + level, len(distinct) * (size + 1))
         first, second = np.divmod(pairs, size + 1)
-        second = np.where(second == size, -1, second)
-        distinct = np.column_stack([distinct[first], second])
-    return distinct.astype(np.intp), which.astype(np.intp)
+        distinct = np.column_stack([distinct[first], np.where(second == size, -1, second)])
+    return distinct, which
 
 
 def _unique(codes: IntArray, stop: int) -> tuple[IntArray, IntArray]:

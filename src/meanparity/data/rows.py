@@ -26,31 +26,8 @@ from meanparity.data.columns import (
     read_levels,
     require_numbers,
 )
-from meanparity.data.groups import Groups, combine, group_sums
+from meanparity.data.groups import Cells, Groups, combine, group_sums
 from meanparity.state import stored
-
-
-@dataclass(frozen=True, eq=False)
-class Grouping:
-    """The group of each of k cells.
-
-    Parameters
-    ----------
-    columns : tuple of str
-        The columns whose combinations are the groups.
-    names : tuple of str
-        Names of the groups.
-    codes : (k,) array of int
-        The group of each cell; −1 for none.
-    """
-
-    columns: tuple[str, ...]
-    names: tuple[str, ...]
-    codes: IntArray
-
-    def take(self, cells: IntArray) -> Grouping:
-        """The same groups for a subset of the cells."""
-        return replace(self, codes=self.codes[cells])
 
 
 @stored("Schema")
@@ -284,43 +261,40 @@ class Rows:
     @cached_property
     def groups(self) -> Groups | None:
         """The groups of categories; None if all sensitive columns are numbers."""
-        of_cells = self._category_groups
+        of_cells = self._cell_groups
         if of_cells is None:
             return None
         codes = of_cells.codes[self.codes]
-        counts = np.bincount(codes[codes >= 0], minlength=len(of_cells.labels))
+        counts = np.bincount(codes + 1, minlength=len(of_cells.labels) + 1)[1:]
         return replace(of_cells, codes=codes, counts=counts)
 
     @cached_property
-    def _category_groups(self) -> Groups | None:
+    def _cell_groups(self) -> Groups | None:
         """The groups of categories, with the group of each cell."""
         names = self.schema.categories
-        return self._cell_groups(names) if names else None
+        return self.combinations(names) if names else None
 
-    def _cell_groups(self, columns: tuple[str, ...]) -> Groups:
+    def combinations(self, columns: tuple[str, ...], *, with_column: bool = False) -> Groups:
         """The combinations of columns that occur, with the combination of each cell."""
         at = [self.schema.columns.index(name) for name in columns]
-        levels = [self.levels[i] for i in at]
-        return Groups.from_levels(columns, levels, self.cells[:, at], self.schema.missing)
+        levels, missing = [self.levels[i] for i in at], self.schema.missing
+        return Groups.from_levels(
+            columns, levels, self.cells[:, at], missing, with_column=with_column
+        )
 
     def cell_means(self, values: FloatArray) -> FloatArray:
         """Weighted mean of values, (n, m), in each cell, zero in cells without weight: (k, m)."""
-        weighted = values if self.weights is None else self.weights[:, None] * values
-        mass = np.where(self.mass > 0, self.mass, 1.0)
-        return np.asarray(group_sums(self.codes, weighted, len(self.cells)) / mass[:, None])
+        return Cells(self.codes, len(self.cells), self.weights).means(values)
 
     def group_means(self, cell_means: FloatArray) -> dict[Hashable, FloatArray]:
         """The mean in each group that has weight, from means in cells, (k, m)."""
-        groups = self._category_groups
+        groups = self._cell_groups
         if groups is None:
             return {}
-        sums = groups.sums(self.mass[:, None] * np.insert(cell_means, 0, 1.0, axis=1))
-        mass, sums = sums[:, 0], sums[:, 1:]
-        return {
-            key: total / weight
-            for key, total, weight in zip(groups.keys, sums, mass, strict=True)
-            if weight > 0
-        }
+        weighted = self.mass[:, None] * np.insert(cell_means, 0, 1.0, axis=1)
+        sums = group_sums(groups.codes, weighted, len(groups.labels))
+        found = zip(groups.keys, sums[:, 1:], sums[:, 0], strict=True)
+        return {key: total / mass for key, total, mass in found if mass > 0}
 
     @property
     def group_counts(self) -> dict[Hashable, int]:
@@ -332,11 +306,11 @@ class Rows:
         >>> rows.group_counts == rows.by_cell.group_counts == {"F": 2, "M": 1}
         True
         """
-        groups = self._category_groups
+        groups = self._cell_groups
         if groups is None:
             return {}
-        counts = groups.sums(self.counts.astype(float)).astype(int).tolist()
-        return dict(zip(groups.keys, counts, strict=True))
+        counts = group_sums(groups.codes, self.counts, len(groups.labels))
+        return dict(zip(groups.keys, counts.astype(int).tolist(), strict=True))
 
     @cached_property
     def by_cell(self) -> Rows:
@@ -376,31 +350,27 @@ class Rows:
                 f"There is no column {name!r}. The sensitive and control columns are "
                 f"{list(self.schema.columns)}."
             )
+        return self._cell_column(name)[self.codes]
+
+    def _cell_column(self, name: str) -> NDArray[Any]:
         position = self.schema.columns.index(name)
         levels = self.levels[position]
-        numeric = are_numbers(levels)
-        values = np.array(
-            [*levels, np.nan if numeric else None], dtype=float if numeric else object
-        )
-        result: NDArray[Any] = values[self.cells[self.codes, position]]
-        return result
+        missing, kind = (np.nan, float) if are_numbers(levels) else (None, object)
+        values: NDArray[Any] = np.array([*levels, missing], dtype=kind)
+        return np.asarray(values[self.cells[:, position]])
 
     @cached_property
     def numbers(self) -> dict[str, FloatArray]:
         """The value of each continuous column in each cell, NaN if missing: (k,)."""
-        found = {}
-        for name in self.schema.continuous:
-            position = self.schema.columns.index(name)
-            values = np.array([*self.levels[position], np.nan], dtype=float)
-            found[name] = values[self.cells[:, position]]
-        return found
+        return {name: self._cell_column(name) for name in self.schema.continuous}
 
     @cached_property
-    def groupings(self) -> list[Grouping]:
-        """Sets of groups: all combinations if intersectional, else one set for each column."""
+    def groupings(self) -> list[Groups]:
+        """Sets of groups of the cells: all combinations if intersectional, else one per column."""
         names = self.schema.categories
-        sets = [names] if self.schema.intersectional else [(name,) for name in names]
-        return [self.combinations(columns, named=len(names) > 1) for columns in sets if columns]
+        if len(names) > 1 and not self.schema.intersectional:
+            return [self.combinations((name,), with_column=True) for name in names]
+        return [] if self._cell_groups is None else [self._cell_groups]
 
     @cached_property
     def strata(self) -> list[tuple[str, IntArray]]:
@@ -408,21 +378,21 @@ class Rows:
         heavy = self.mass > 0
         if not self.schema.control:
             return [("", np.flatnonzero(heavy))]
-        grouping = self.combinations(self.schema.control, named=True)
-        names, codes = grouping.names, np.where(heavy, grouping.codes, -1)
+        strata = self.combinations(self.schema.control, with_column=True)
+        codes = np.where(heavy, strata.codes, -1)
         order = np.argsort(codes, kind="stable")
-        cells = np.split(order, np.searchsorted(codes[order], np.arange(len(names))))[1:]
-        return [(name, which) for name, which in zip(names, cells, strict=True) if len(which)]
+        cells = np.split(order, np.searchsorted(codes[order], np.arange(len(strata.labels))))[1:]
+        named = zip(strata.names, cells, strict=True)
+        return [(name, members) for name, members in named if len(members)]
 
     def center_within_strata(self, values: FloatArray) -> FloatArray:
         """Values, (n, m), minus the mean of their stratum."""
         if not self.schema.control:
             return np.asarray(values - values.mean(axis=0))
         codes = self.combinations(self.schema.control).codes[self.codes]
-        inside = codes >= 0
-        count = np.bincount(codes[inside])
+        count = np.bincount(codes + 1)[1:]
         means = group_sums(codes, values, len(count)) / count[:, None]
-        return np.where(inside[:, None], values - means[np.where(inside, codes, 0)], 0.0)
+        return np.where(codes[:, None] >= 0, values - means[codes], 0.0)
 
     def sensitive_values(self, cell: int) -> tuple[Hashable, ...]:
         """The sensitive values of a cell, None if missing."""
@@ -438,25 +408,16 @@ class Rows:
         at = [self.schema.columns.index(name) for name in columns]
         return np.array(np.all(self.cells[:, at] >= 0, axis=1))
 
-    def combinations(self, columns: tuple[str, ...], *, named: bool = False) -> Grouping:
-        """The combinations of columns that occur; `named` writes the column into their names."""
-        groups = self._category_groups
-        if groups is None or columns != groups.columns:
-            groups = self._cell_groups(columns)
-        names = groups.names
-        if named and len(columns) == 1:
-            names = tuple(f"{columns[0]}={name}" for name in names)
-        return Grouping(columns, names, groups.codes)
-
 
 def refuse_identifier(rows: Rows, if_number: str | None = None) -> None:
     """Refuse groups of one row each; `if_number` says what to do if the column is a number."""
     groups, schema = rows.groups, rows.schema
-    alone = groups is not None and schema.intersectional and groups.n_groups == rows.n_rows
+    n = len(rows.codes)
+    alone = groups is not None and schema.intersectional and len(groups.labels) == n
     if alone and not schema.control and not schema.continuous and rows.weights is None:
         advice = if_number or "name it in the constraint, MeanParity(continuous=[...]), or bin it"
         raise ValueError(
-            f"sensitive_features has {rows.n_rows} different values in {rows.n_rows} rows: every "
+            f"sensitive_features has {n} different values in {n} rows: every "
             "row is its own group, and equal group means would make every prediction the same. If "
             f"the column is a number such as age, {advice}; if it is an identifier, pass "
             "another column."
