@@ -50,13 +50,7 @@ class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _read(
-        self,
-        X: Any,
-        y: Any,
-        sensitive_features: Any,
-        sample_weight: Any,
-        *,
-        to_numbers: bool = True,
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, to_numbers: bool = True
     ) -> FitInput:
         """Read and check the arguments of fit; rows of weight zero are left out.
 

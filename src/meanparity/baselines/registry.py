@@ -80,13 +80,7 @@ class Method:
         return getattr(self, setting)(**parameters)
 
     def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any,
-        setting: str = "linear",
-        **parameters: Any,
+        self, X: Any, y: Any, *, sensitive_features: Any, setting: str = "linear", **parameters: Any
     ) -> Any:
         """Fit an estimator, which receives the sensitive features if it has that parameter."""
         return _with_groups(self.make(setting, **parameters).fit, sensitive_features, X, y)

@@ -255,8 +255,9 @@ class FirstStage:
         explained = deviation <= _EXPLAINED * before + _NOISE * np.abs(x_mean)
         kept = np.flatnonzero(~explained)
         recovery = _recovery(X, np.flatnonzero(explained), numbers)
-        U, slopes = U[:, kept], slopes[:, kept]
-        x_mean, deviation = x_mean[kept], deviation[kept]
+        if explained.any():
+            U, slopes = U[:, kept], slopes[:, kept]
+            x_mean, deviation = x_mean[kept], deviation[kept]
         U /= deviation
         return cls(encoder, s_mean, s_scale, kept, x_mean, deviation, slopes, recovery), S, U
 
@@ -295,8 +296,8 @@ def _dense(X: Features) -> FloatArray:
 def _deviation(Z: FloatArray, share: FloatArray) -> FloatArray:
     """Standard deviations of columns of mean zero, (n, p), without overflow: (p,)."""
     unit = np.abs(Z).max(axis=0, initial=0.0)
-    unit[unit == 0] = 1.0
-    scaled = Z / unit
+    unit[(unit == 0) | ((unit > 1e-150) & (unit < 1e150))] = 1.0
+    scaled = Z if (unit == 1).all() else Z / unit
     return np.asarray(unit * np.sqrt(np.einsum("i,ij,ij->j", share, scaled, scaled)))
 
 

@@ -16,10 +16,7 @@ _NUMERIC = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "h
 
 
 def load_adult(
-    *,
-    variant: Variant = "full",
-    as_frame: bool = False,
-    return_X_y: bool = False,
+    *, variant: Variant = "full", as_frame: bool = False, return_X_y: bool = False
 ) -> Any:
     """Load the Adult data set: 30,162 people, a binary income, and two sensitive attributes.
 

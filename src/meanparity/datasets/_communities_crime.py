@@ -16,10 +16,7 @@ _RACE_COLUMNS = ["racepctblack", "racePctWhite", "racePctAsian", "racePctHisp"]
 
 
 def load_communities_crime(
-    *,
-    variant: Variant = "full",
-    as_frame: bool = False,
-    return_X_y: bool = False,
+    *, variant: Variant = "full", as_frame: bool = False, return_X_y: bool = False
 ) -> Any:
     """Load Communities and Crime: 1993 communities, 95 features, a binary sensitive attribute.
 

@@ -14,10 +14,7 @@ _WHITE = "7"  # the file's code
 
 
 def fetch_law_school(
-    *,
-    variant: Variant = "full",
-    as_frame: bool = False,
-    return_X_y: bool = False,
+    *, variant: Variant = "full", as_frame: bool = False, return_X_y: bool = False
 ) -> Any:
     """Fetch Law School: 20,800 students with their undergraduate grade, race and gender.
 
