@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
@@ -33,7 +34,7 @@ def read_columns(source: Any, *, n_rows: int | None = None, role: str = "sensiti
     """
     columns = _named_columns(source, role)
     shapes = {name: values.shape for name, values in columns.items()}
-    if len(set(shapes.values())) > 1 or any(len(shape) != 1 for shape in shapes.values()):
+    if len(set(shapes.values())) > 1 or any(values.ndim != 1 for values in columns.values()):
         raise ValueError(
             f"{role}_features has columns of different shapes, {shapes}. "
             "Pass columns that have one value for each row."
@@ -53,24 +54,20 @@ def read_columns(source: Any, *, n_rows: int | None = None, role: str = "sensiti
 
 
 def _named_columns(source: Any, role: str) -> Columns:
-    if isinstance(source, np.ndarray) and not isinstance(source, np.ma.MaskedArray):
-        return _numbered_columns(source, role)
     if isinstance(source, Mapping):
         named = [(name, plain_column(v, f"{role}_features")) for name, v in source.items()]
         return _unique_names(named, role)
-    native = nw.from_native(source, pass_through=True, allow_series=True)
+    native = source
+    if not isinstance(source, np.ndarray):
+        native = nw.from_native(source, pass_through=True, allow_series=True)
     if isinstance(native, nw.Series):
         return {str(native.name or role): _series_values(native)}
     if isinstance(native, nw.LazyFrame):
         raise TypeError(f"{role}_features is a lazy frame. Call .collect() on it first.")
     if isinstance(native, nw.DataFrame):
-        return _unique_names(
-            [(name, _series_values(native[:, i])) for i, name in enumerate(native.columns)], role
-        )
-    return _numbered_columns(plain_column(source, f"{role}_features"), role)
-
-
-def _numbered_columns(array: NDArray[Any], role: str) -> Columns:
+        found = [(name, _series_values(native[:, i])) for i, name in enumerate(native.columns)]
+        return _unique_names(found, role)
+    array = plain_column(source, f"{role}_features")
     if array.ndim == 1:
         return {role: array}
     if array.ndim == 2:
@@ -82,16 +79,17 @@ def _numbered_columns(array: NDArray[Any], role: str) -> Columns:
 
 def _unique_names(named: Sequence[tuple[Any, NDArray[Any]]], role: str) -> Columns:
     """Columns by name as text; two columns whose names read the same are refused."""
+    names = [name for name, _ in named]
     columns: Columns = {}
-    first: dict[str, Any] = {}
     for name, values in named:
         text = str(name)
         if text in columns:
+            first = names[list(columns).index(text)]
             raise ValueError(
-                f"{role}_features has the columns {first[text]!r} and {name!r}, which are both "
-                f"named {text!r} as text. Rename one of them."
+                f"{role}_features has the columns {first!r} and {name!r}, which are both named "
+                f"{text!r} as text. Rename one of them."
             )
-        columns[text], first[text] = values, name
+        columns[text] = values
     return columns
 
 
@@ -134,9 +132,7 @@ def match_columns(columns: Columns, names: tuple[str, ...], role: str) -> Column
 
 def _are_numbered(names: Iterable[str], role: str) -> bool:
     """Whether the columns came without names."""
-    return all(
-        name == role or (name.startswith(role) and name[len(role) :].isdigit()) for name in names
-    )
+    return all(re.fullmatch(rf"{role}\d*", name) for name in names)
 
 
 def read_levels(columns: Columns, missing: str) -> tuple[list[list[Hashable]], IntArray]:
@@ -148,11 +144,11 @@ def read_levels(columns: Columns, missing: str) -> tuple[list[list[Hashable]], I
         raise ValueError(f"missing={missing!r} is not known. Pass one of {', '.join(MISSING)}.")
     levels, codes = [], []
     for name, values in columns.items():
-        column_levels, column_codes = _factorize(values, name)
-        if missing == "error" and column_codes.min() < 0:
-            _refuse_missing(np.flatnonzero(column_codes < 0), name)
-        levels.append(column_levels)
-        codes.append(column_codes)
+        found, positions = _factorize(values, name)
+        if missing == "error" and positions.min() < 0:
+            _refuse_missing(np.flatnonzero(positions < 0), name)
+        levels.append(found)
+        codes.append(positions)
     return levels, np.stack(codes, axis=1)
 
 
@@ -175,9 +171,9 @@ def _factorize(values: NDArray[Any], name: str) -> tuple[list[Hashable], IntArra
 
 
 def _factorize_objects(values: list[Any], name: str) -> tuple[list[Hashable], IntArray]:
-    known = [not is_missing(value) for value in values]
+    values = [None if is_missing(value) else value for value in values]
     try:
-        distinct = {value for value, there in zip(values, known, strict=True) if there}
+        distinct = set(values) - {None}
     except TypeError as error:
         raise TypeError(
             f"Column {name!r} holds values that cannot be compared ({error}). "
@@ -187,9 +183,8 @@ def _factorize_objects(values: list[Any], name: str) -> tuple[list[Hashable], In
         ordered = sorted(distinct)
     except TypeError:  # values of several types
         ordered = sorted(distinct, key=lambda value: (type(value).__name__, str(value)))
-    position = {value: i for i, value in enumerate(ordered)}
-    codes = [position[value] if there else -1 for value, there in zip(values, known, strict=True)]
-    return ordered, np.array(codes, dtype=np.intp)
+    position = {None: -1} | {value: i for i, value in enumerate(ordered)}
+    return ordered, np.array([position[value] for value in values], dtype=np.intp)
 
 
 def is_missing(value: Any) -> bool:
@@ -241,21 +236,27 @@ def is_continuous(values: Sequence[Hashable], n_known: int) -> bool:
 
 def continuous_names(continuous: Any, sensitive: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the columns that a list of names and positions selects."""
-    wanted: list[Any] = [continuous] if np.ndim(continuous) == 0 else list(continuous)
     names = []
-    for column in wanted:
-        if isinstance(column, str) and column in sensitive:
-            names.append(column)
-        elif is_position(column) and -len(sensitive) <= column < len(sensitive):
-            names.append(sensitive[column])
-        else:
+    for column in [continuous] if np.ndim(continuous) == 0 else continuous:
+        position = find_column(column, len(sensitive), sensitive)
+        if position is None:
             raise ValueError(
                 f"continuous holds {column!r}, but the sensitive columns are {list(sensitive)}. "
                 "Pass names or positions of these, 'auto', or [] if all are categories."
             )
+        names.append(sensitive[position])
     return tuple(dict.fromkeys(names))
+
+
+def find_column(column: Any, n_columns: int, names: Sequence[str] | None) -> int | None:
+    """The position of a column that is given by name or position; None if there is none."""
+    if isinstance(column, str):
+        return names.index(column) if names is not None and column in names else None
+    if is_position(column) and -n_columns <= column < n_columns:
+        return int(column) % n_columns
+    return None
 
 
 def is_position(column: Any) -> bool:
     """Whether this is an integer; bool does not count as one."""
-    return isinstance(column, Integral) and not isinstance(column, bool | np.bool_)
+    return isinstance(column, Integral) and not isinstance(column, bool)

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from meanparity._typing import Features
-from meanparity.data.columns import is_position
+from meanparity.data.columns import find_column
 from meanparity.data.files import is_files
 from meanparity.data.partitions import is_dask
 from meanparity.state import stored
@@ -22,22 +22,6 @@ from meanparity.state import stored
 def in_memory(X: Any) -> bool:
     """Whether X is rows in memory, rather than files or a Dask collection."""
     return isinstance(X, np.ndarray) or not (is_files(X) or is_dask(X))
-
-
-def refuse_collections(X: Any) -> None:
-    """Refuse files and Dask collections where rows have to be in memory."""
-    if isinstance(X, np.ndarray):
-        return
-    if isinstance(X, str | os.PathLike):
-        raise TypeError(
-            f"X is {str(X)!r}, but only ParityRidge.fit and ParityKernelRidge.fit read files. Pass "
-            "the rows themselves, for instance from pandas.read_csv."
-        )
-    if is_dask(X):
-        raise TypeError(
-            "X is a Dask collection, which only ParityRidge and ParityKernelRidge accept. Pass "
-            "rows in memory, such as X.compute()."
-        )
 
 
 @stored("FeatureLayout")
@@ -67,17 +51,12 @@ class FeatureLayout:
         cls, X: Any, sensitive_columns: Any = None, drop_sensitive: bool = False
     ) -> FeatureLayout:
         """The layout of X, (n, d), in which some columns are sensitive."""
-        refuse_collections(X)
-        frame = _frame(X)
+        frame, shape = _frame(X), shape_of(X)
         names = None if frame is None else _names(frame)
-        shape = _shape(X, frame)
         n_columns = int(shape[1]) if len(shape) == 2 else 0
+        wanted: Any = [sensitive_columns] if np.ndim(sensitive_columns) == 0 else sensitive_columns
         if sensitive_columns is None or n_columns == 0:  # `read` says what is wrong with X
-            wanted = []
-        elif np.ndim(sensitive_columns) == 0:
-            wanted = [sensitive_columns]
-        else:
-            wanted = list(sensitive_columns)
+            wanted = ()
         positions = tuple(_position(column, n_columns, names) for column in wanted)
         if drop_sensitive and n_columns and len(set(positions)) == n_columns:
             raise ValueError(
@@ -98,7 +77,6 @@ class FeatureLayout:
 
     def read(self, X: Any, *, estimator: str = "meanparity", min_rows: int = 1) -> Features:
         """The features of X: dense or CSR, finite, in single or double precision, (n, d)."""
-        refuse_collections(X)
         X = self.select(X)
         try:
             X = check_array(
@@ -135,33 +113,30 @@ class FeatureLayout:
                 f"X has the columns {list(names)}, but fit saw {list(self.names or ())}. "
                 "Pass these, in this order."
             )
-        if not self.drop_sensitive or np.ndim(X) != 2 or np.shape(X)[1] != self.n_columns:
+        if not self.drop_sensitive or shape_of(X)[1:] != (self.n_columns,):
             return X
         if frame is not None:
             return frame.select(nw.nth(*self._features)).to_native()
-        if not sparse.issparse(X) and not isinstance(X, np.ndarray):
-            X = np.asarray(X, dtype=object)  # numbers stay numbers beside text
-        return (X.tocsc() if sparse.issparse(X) else X)[:, self._features]
+        return _by_column(X)[:, self._features]
 
     def sensitive_values(self, X: Any) -> dict[Any, Any]:
         """The sensitive columns of X, by name, or by position if X has no names."""
-        frame = _frame(X)
-        shape = _shape(X, frame)
-        if len(shape) != 2 or shape[1] != self.n_columns:
+        frame, shape = _frame(X), shape_of(X)
+        if shape[1:] != (self.n_columns,):
             raise ValueError(
                 f"X has shape {shape}, but fit saw {self.n_columns} columns, the sensitive ones "
                 "among them. Pass all of them, or sensitive_features."
             )
-        values: dict[Any, Any] = {}
-        for position in self.sensitive:
-            if frame is not None:
-                values[frame.columns[position]] = frame[:, position].to_native()
-            elif sparse.issparse(X):
-                values[f"column {position}"] = X.tocsc()[:, [position]].toarray()[:, 0]
-            else:
-                rows = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
-                values[f"column {position}"] = rows[:, position]
-        return values
+        if frame is not None:
+            return {frame.columns[i]: frame[:, i].to_native() for i in self.sensitive}
+        values = _by_column(X)[:, list(self.sensitive)]
+        values = values.toarray() if sparse.issparse(values) else values
+        return {f"column {i}": column for i, column in zip(self.sensitive, values.T, strict=True)}
+
+
+def shape_of(X: Any) -> tuple[int, ...]:
+    """The shape of a table of any kind."""
+    return tuple(X.shape) if hasattr(X, "shape") else np.asarray(X).shape
 
 
 def stack(X: Features, points: Features | None) -> Features:
@@ -174,18 +149,28 @@ def stack(X: Features, points: Features | None) -> Features:
 
 
 def _frame(X: Any) -> nw.DataFrame[Any] | None:
-    """X as a narwhals data frame, or None if it is not one."""
+    """X as a narwhals data frame, or None if it is not one; rows have to be in memory."""
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         return None
+    if isinstance(X, str | os.PathLike):
+        raise TypeError(
+            f"X is {str(X)!r}, but only ParityRidge.fit and ParityKernelRidge.fit read files. Pass "
+            "the rows themselves, for instance from pandas.read_csv."
+        )
+    if is_dask(X):
+        raise TypeError(
+            "X is a Dask collection, which only ParityRidge and ParityKernelRidge accept. Pass "
+            "rows in memory, such as X.compute()."
+        )
     native = nw.from_native(X, pass_through=True, eager_only=True)
     return native if isinstance(native, nw.DataFrame) else None
 
 
-def _shape(X: Any, frame: nw.DataFrame[Any] | None) -> tuple[int, ...]:
-    if frame is not None:
-        return frame.shape
-    shape: tuple[int, ...] = X.shape if sparse.issparse(X) else np.asarray(X).shape
-    return shape
+def _by_column(X: Any) -> Any:
+    """An X without names in a form that columns can be taken from; numbers stay beside text."""
+    if sparse.issparse(X):
+        return X.tocsc()
+    return X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
 
 
 def _names(frame: nw.DataFrame[Any]) -> tuple[str, ...] | None:
@@ -195,17 +180,16 @@ def _names(frame: nw.DataFrame[Any]) -> tuple[str, ...] | None:
 
 
 def _position(column: Any, n_columns: int, names: tuple[str, ...] | None) -> int:
+    position = find_column(column, n_columns, names)
+    if position is not None:
+        return position
     if isinstance(column, str):
-        if names is not None and column in names:
-            return names.index(column)
         have = f"columns {list(names)}" if names is not None else "no column names"
         raise ValueError(
             f"sensitive_columns names {column!r}, but X has {have}. Pass a data frame with that "
             "column, or the position of the column. A transformer before this estimator keeps "
             "names after set_output(transform='pandas')."
         )
-    if is_position(column) and -n_columns <= int(column) < n_columns:
-        return int(column) % n_columns
     raise ValueError(
         f"sensitive_columns holds {column!r}, but X has {n_columns} columns. "
         f"Pass names, or positions from 0 to {n_columns - 1}."

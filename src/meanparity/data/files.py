@@ -133,9 +133,9 @@ class Files:
             "sensitive_features": _names(sensitive),
             "control_features": _names(control),
             "sample_weight": _names(weight),
-            "sensitive_columns": tuple(among_features),
         }
-        for role, names in wanted.items():
+        taken = [name for names in wanted.values() for name in names]
+        for role, names in (*wanted.items(), ("sensitive_columns", tuple(among_features))):
             for name in names:
                 if not isinstance(name, str) or name not in self.names:
                     raise ValueError(
@@ -143,31 +143,23 @@ class Files:
                         f"{self.names}.{did_you_mean(name, self.names)} Pass the columns of a file "
                         "by name."
                     )
-        roles = [name for names in list(wanted.values())[:4] for name in names]
-        twice = [name for name in roles if roles.count(name) > 1]
-        if twice:
-            raise ValueError(
-                f"The column {twice[0]!r} is named twice among y, sensitive_features, "
-                "control_features and sample_weight. Name it once."
-            )
+                if taken.count(name) > 1:
+                    raise ValueError(
+                        f"The column {name!r} is named twice among y, sensitive_features, "
+                        "control_features and sample_weight. Name it once."
+                    )
         if not wanted["y"]:
             raise ValueError("y has to name the target column of the file.")
-        taken = {name for names in list(wanted.values())[:4] for name in names}
         features = tuple(name for name in self.names if name not in taken)
         if not features:
             raise ValueError(f"No columns are left to be features: all of {self.names} are taken.")
-        weights = wanted["sample_weight"]
+        targets, sensitive, control, weights = wanted.values()
         if len(weights) > 1:
             raise ValueError(f"sample_weight names {len(weights)} columns. Name one.")
-        for name in (*features, *wanted["y"], *weights):
+        for name in (*features, *targets, *weights):
             self._refuse_dates(name)
-        return ColumnRoles(
-            features,
-            wanted["y"],
-            wanted["sensitive_features"],
-            wanted["control_features"],
-            weights[0] if weights else None,
-        )
+        weight = weights[0] if weights else None
+        return ColumnRoles(features, targets, sensitive, control, weight)
 
     def _refuse_dates(self, name: str) -> None:
         import pyarrow as pa

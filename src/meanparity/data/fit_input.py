@@ -10,7 +10,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import _num_samples
 
 from meanparity._typing import Features, FloatArray
-from meanparity.data.features import FeatureLayout
+from meanparity.data.features import FeatureLayout, shape_of
 from meanparity.data.pool import Pool
 from meanparity.data.rows import Rows, Schema
 
@@ -51,9 +51,8 @@ class InputOptions:
     min_group_size: int = 10
 
     def __post_init__(self) -> None:
-        for flag in ("drop_sensitive", "intersectional"):
-            if not isinstance(getattr(self, flag), bool | np.bool_):
-                raise ValueError(f"{flag}={getattr(self, flag)!r}. Pass True or False.")
+        check_flag("drop_sensitive", self.drop_sensitive)
+        check_flag("intersectional", self.intersectional)
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
             if value not in choices:
@@ -238,7 +237,7 @@ def read_targets(name: str, X: Any, y: Any) -> tuple[FloatArray, bool]:
 
 def check_shape(X: Any, name: str, min_rows: int) -> None:
     """Let scikit-learn refuse X by its shape, without looking at its values."""
-    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    shape = shape_of(X)
     if len(shape) != 2 or shape[0] < min_rows or shape[1] < 1:
         check_array(
             X, dtype=None, ensure_all_finite=False, ensure_min_samples=min_rows, estimator=name

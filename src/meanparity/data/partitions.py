@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,32 +37,32 @@ class Partitions:
 
         Data frames and series are aligned by partition; arrays are cut at the rows where X is.
         """
-        given = {name: value for name, value in others.items() if value is not None}
-        for name, value in given.items():
+        columns = {"X": _delayed(X, None)}
+        cuts = X.chunks[0] if hasattr(X, "chunks") else None
+        for name, value in others.items():
+            if value is None:
+                continue
             if not is_dask(value):
                 raise TypeError(
                     f"X is a Dask collection, but {name} is {type(value).__name__}. Pass a Dask "
                     "collection with the same partitions, or, of a data frame, names of columns."
                 )
-        columns = {"X": _delayed(X, None)}
-        cuts = X.chunks[0] if hasattr(X, "chunks") else None
-        for name, value in given.items():
             columns[name] = _delayed(value, cuts)
             if len(columns[name]) != len(columns["X"]):
                 raise ValueError(
                     f"X has {len(columns['X'])} partitions, but {name} has {len(columns[name])}. "
                     "Pass collections that are cut at the same rows."
                 )
-        count = len(columns["X"])
-        return cls([{name: parts[i] for name, parts in columns.items()} for i in range(count)])
+        parts = zip(*columns.values(), strict=True)
+        return cls([dict(zip(columns, part, strict=True)) for part in parts])
 
     def lengths(self) -> NDArray[np.intp]:
         """Number of rows of each partition, the same in all collections."""
         import dask
 
         counted = dask.delayed(_lengths)
-        found = self._compute([counted(**p) for p in self.parts], lambda p: counted(**p))
-        return np.array(found, np.intp)
+        tasks = [counted(**part) for part in self.parts]
+        return np.array(_compute(tasks, tasks), np.intp)
 
     def sample(self, rows: NDArray[np.intp]) -> dict[int, dict[str, Any]]:
         """The rows at sorted positions, in memory, by number of partition."""
@@ -85,27 +87,28 @@ class Partitions:
         import dask
 
         mapped = dask.delayed(function)
-        sums = [mapped(**part) for part in self.parts]
+        sums = each = [mapped(**part) for part in self.parts]
         while len(sums) > 1:
             groups = [sums[i : i + _FAN_IN] for i in range(0, len(sums), _FAN_IN)]
             sums = [dask.delayed(_added)(group) for group in groups]
-        return self._compute(sums, lambda part: mapped(**part))[0]
+        return _compute(sums, each)[0]
 
-    def _compute(self, tasks: Sequence[Any], one: Callable[[dict[str, Any]], Any]) -> Any:
-        import dask
 
-        try:
-            return dask.compute(*tasks)
-        except Exception as error:
-            for number, part in enumerate(self.parts):  # find the partition that failed
-                try:
-                    dask.compute(one(part))
-                except Exception as reason:
-                    raise ValueError(
-                        f"Partition {number} of {len(self.parts)} failed: "
-                        f"{type(reason).__name__}: {reason}"
-                    ) from reason
-            raise error
+def _compute(tasks: Sequence[Any], each: Sequence[Any]) -> Any:
+    """The results of tasks; if one fails, `each`, a task for each partition, says which."""
+    import dask
+
+    try:
+        return dask.compute(*tasks)
+    except Exception:
+        for number, task in enumerate(each):
+            try:
+                dask.compute(task)
+            except Exception as reason:
+                raise ValueError(
+                    f"Partition {number} of {len(each)} failed: {type(reason).__name__}: {reason}"
+                ) from reason
+        raise
 
 
 def _delayed(collection: Any, cuts: Any) -> list[Any]:
@@ -141,8 +144,5 @@ def _take(part: Any, rows: NDArray[np.intp]) -> Any:
 
 
 def _added(parts: Sequence[Any]) -> Any:
-    total = None
-    for part in parts:
-        if part is not None:
-            total = part if total is None else total + part
-    return total
+    known = [part for part in parts if part is not None]
+    return functools.reduce(operator.add, known) if known else None

@@ -90,7 +90,7 @@ class Schema:
             columns |= match_columns(control, self.control, "control")
         elif control_features is not None:
             raise ValueError("control_features are given here, but fit had none. Leave them out.")
-        return Rows._from_levels(self, read_levels(columns, self.missing), sample_weight, y)
+        return Rows._from_levels(self, *read_levels(columns, self.missing), sample_weight, y)
 
 
 @stored("Rows")
@@ -184,7 +184,7 @@ class Rows:
         else:
             numbers = continuous_names(continuous, sensitive)
         schema = Schema(sensitive, tuple(control), numbers, bool(intersectional), missing)
-        return cls._from_levels(schema, (levels, codes), sample_weight, y)
+        return cls._from_levels(schema, levels, codes, sample_weight, y)
 
     @classmethod
     def from_cells(
@@ -208,30 +208,26 @@ class Rows:
         y : (k, m) array
             Mean targets.
         """
-        columns = {name: np.empty(len(values), object) for name in schema.columns}
-        for j, name in enumerate(schema.columns):
-            columns[name][:] = [value[j] for value in values]
-        rows = cls._from_levels(schema, read_levels(columns, schema.missing), mass, y)
+        table = np.array(values, dtype=object).reshape(len(values), len(schema.columns))
+        columns = dict(zip(schema.columns, table.T, strict=True))
+        rows = cls._from_levels(schema, *read_levels(columns, schema.missing), mass, y)
         return replace(rows, sizes=counts)
 
     @classmethod
     def _from_levels(
         cls,
         schema: Schema,
-        read: tuple[list[list[Hashable]], IntArray],
+        levels: list[list[Hashable]],
+        positions: IntArray,
         sample_weight: FloatArray | None,
         y: FloatArray | None,
     ) -> Rows:
-        levels, positions = read
-        for name, values in zip(schema.sensitive, levels, strict=False):
-            if name in schema.continuous:
-                require_numbers(name, values)
+        for name in schema.continuous:
+            require_numbers(name, levels[schema.sensitive.index(name)])
         cells, codes = combine(positions, [len(values) for values in levels])
-        weights = sample_weight
-        if weights is not None:
-            weights = weights * (len(weights) / weights.sum())
-        frozen = tuple(tuple(values) for values in levels)
-        return cls(schema, frozen, cells, codes, weights, None if y is None else y.view())
+        weights = None if sample_weight is None else sample_weight / sample_weight.mean()
+        y = None if y is None else y.view()
+        return cls(schema, tuple(map(tuple, levels)), cells, codes, weights, y)
 
     def __post_init__(self) -> None:
         for array in (self.cells, self.codes, self.weights, self.y):
@@ -309,7 +305,7 @@ class Rows:
         groups = self._cell_groups
         if groups is None:
             return {}
-        counts = group_sums(groups.codes, self.counts, len(groups.labels))
+        counts = np.bincount(groups.codes + 1, self.counts, len(groups.labels) + 1)[1:]
         return dict(zip(groups.keys, counts.astype(int).tolist(), strict=True))
 
     @cached_property
@@ -338,7 +334,7 @@ class Rows:
             levels=tuple(levels),
             cells=cells,
             codes=codes,
-            weights=None if weights is None else weights * (len(weights) / weights.sum()),
+            weights=None if weights is None else weights / weights.mean(),
             y=None if self.y is None else self.y[keep],
             sizes=None if self.sizes is None else self.sizes[keep],
         )

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.metrics.pairwise import KERNEL_PARAMS
 
 from meanparity._typing import Features
-from meanparity.data.columns import is_position
+from meanparity.data.columns import find_column
 from meanparity.kernels import bound
 from meanparity.kernels.bound import BoundKernel
 from meanparity.state import stored
@@ -193,15 +193,14 @@ def _positions(
     columns: Sequence[int | str], n_columns: int, names: Sequence[str] | None
 ) -> list[int]:
     """Positions of columns given by position or name."""
-    known = {name: i for i, name in enumerate(names or ())}
     positions = []
     for column in columns:
-        position: Any = known.get(column) if isinstance(column, str) else column
-        if not is_position(position) or not -n_columns <= position < n_columns:
-            have = f"columns {list(known)}" if known else f"{n_columns} columns without names"
+        position = find_column(column, n_columns, names)
+        if position is None:
+            have = f"columns {list(names)}" if names else f"{n_columns} columns without names"
             raise ValueError(
                 f"A kernel looks at column {column!r}, but X has {have}. "
                 "Pass positions, or fit on a data frame that has the named columns."
             )
-        positions.append(int(position) % n_columns)
+        positions.append(position)
     return positions

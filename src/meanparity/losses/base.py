@@ -62,6 +62,9 @@ class Rounded(Loss):
 
     smoothing: float
 
+    def __post_init__(self) -> None:
+        positive("smoothing", self.smoothing, or_zero=True)
+
     @property
     def is_smooth(self) -> bool:
         """Whether the kinks are rounded off."""

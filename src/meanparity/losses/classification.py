@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from meanparity._typing import FloatArray
-from meanparity.losses.base import Loss, Rounded, positive, ramp, ramp_bend, rise
+from meanparity.losses.base import Loss, Rounded, ramp, ramp_bend, rise
 from meanparity.state import stored
 
 
@@ -54,7 +54,7 @@ class Logistic(Loss):
     def start(self, y: FloatArray, weights: FloatArray) -> float:
         """The log odds of y."""
         p = np.clip(np.average(y, weights=weights), 1e-6, 1 - 1e-6)
-        return float(np.log(p / (1 - p)))
+        return float(logit(p))
 
 
 @stored("Hinge")
@@ -78,9 +78,6 @@ class Hinge(Rounded):
     has_response: ClassVar[bool] = False
 
     smoothing: float = 0.5
-
-    def __post_init__(self) -> None:
-        positive("smoothing", self.smoothing, or_zero=True)
 
     def value(self, y: FloatArray, score: FloatArray) -> FloatArray:
         """What ``t g`` lacks to 1, rounded off."""

@@ -22,13 +22,7 @@ class _LogLink(Loss):
         """``e^g``."""
         return np.asarray(np.exp(score))
 
-    def slope(self, score: FloatArray) -> FloatArray:
-        """``e^g``."""
-        return np.asarray(np.exp(score))
-
-    def bend(self, score: FloatArray) -> FloatArray:
-        """``e^g``."""
-        return np.asarray(np.exp(score))
+    slope = bend = response  # its derivatives are e^g as well
 
     def start(self, y: FloatArray, weights: FloatArray) -> float:
         """The logarithm of the mean."""
@@ -56,7 +50,7 @@ class Poisson(_LogLink):
 
     def curvature(self, y: FloatArray, score: FloatArray) -> FloatArray:
         """``e^g``."""
-        return np.asarray(np.exp(score))
+        return self.response(score)
 
     def check(self, y: FloatArray) -> None:
         """Counts are not negative, and not all zero."""

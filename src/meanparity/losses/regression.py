@@ -132,7 +132,7 @@ class Quantile(Rounded):
         positive("quantile", self.quantile)
         if self.quantile >= 1:
             raise ValueError(f"quantile={self.quantile!r}. Pass a number between 0 and 1.")
-        positive("smoothing", self.smoothing, or_zero=True)
+        super().__post_init__()
 
     def value(self, y: FloatArray, score: FloatArray) -> FloatArray:
         """The pinball loss, rounded off."""
@@ -184,7 +184,7 @@ class EpsilonInsensitive(Rounded):
 
     def __post_init__(self) -> None:
         positive("epsilon", self.epsilon, or_zero=True)
-        positive("smoothing", self.smoothing, or_zero=True)
+        super().__post_init__()
 
     def value(self, y: FloatArray, score: FloatArray) -> FloatArray:
         """What the error exceeds ε by, rounded off."""
