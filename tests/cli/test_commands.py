@@ -76,7 +76,9 @@ def test_one_command_makes_a_model_and_a_report(folder):
         "On the 200 rows of the pool, on which the constraint was imposed, every gap is" in output
     )
     assert "On 120 held-out rows, on which the constraint was not imposed" in output
-    assert output.endswith(f"Model file: {folder / 'model.meanparity'} Report: {folder / 'report.html'}")
+    assert output.endswith(
+        f"Model file: {folder / 'model.meanparity'} Report: {folder / 'report.html'}"
+    )
     page = (folder / "report.html").read_text("utf-8")
     assert "SHA-256" in page
     assert "meanparity fit" in page
@@ -88,7 +90,11 @@ def test_one_command_makes_a_model_and_a_report(folder):
 
 def test_people_who_are_scored_have_equal_means(folder, tmp_path):
     status, output = run(
-        "predict", folder / "model.meanparity", folder / "next.parquet", "-o", tmp_path / "scored.csv"
+        "predict",
+        folder / "model.meanparity",
+        folder / "next.parquet",
+        "-o",
+        tmp_path / "scored.csv",
     )
     assert status == 0
     assert "200 rows with the new column 'predicted salary'" in output
@@ -284,8 +290,14 @@ def test_bad_settings_speak(folder, tmp_path):
         run("predict", folder / "model.meanparity", people, "-o", tmp_path / "scored.xlsx")
     csv(tmp_path / "people.csv", "a,b\n1,2\n")
     with pytest.raises(ValueError, match=r"people\.csv lacks the column 'hours'"):
-        run("predict", folder / "model.meanparity", tmp_path / "people.csv", "-o", tmp_path / "s.csv")
-    with pytest.raises(ValueError, match="is no model file"):
+        run(
+            "predict",
+            folder / "model.meanparity",
+            tmp_path / "people.csv",
+            "-o",
+            tmp_path / "s.csv",
+        )
+    with pytest.raises(ValueError, match="is not a model file of meanparity"):
         run("predict", people, people, "-o", tmp_path / "s.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
 
@@ -315,7 +327,15 @@ def test_a_full_disk_leaves_nothing(folder, tmp_path, monkeypatch):
 
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
     with pytest.raises(OSError, match=r"No space left on device: .*model\.meanparity"):
-        run("fit", folder / "people.csv", *FIT, "-o", tmp_path / "model.meanparity", "--model", "linear")
+        run(
+            "fit",
+            folder / "people.csv",
+            *FIT,
+            "-o",
+            tmp_path / "model.meanparity",
+            "--model",
+            "linear",
+        )
     assert list(tmp_path.iterdir()) == []
 
 

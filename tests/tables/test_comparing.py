@@ -1,4 +1,4 @@
-"""Methods beside each other on a table."""
+"""Comparing methods on a table."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
 
-from meanparity import ParityRidge, ParityWarning
+from meanparity import ParityWarning
 from meanparity.baselines import Method
 from meanparity.metrics import mean_parity_gap
-from meanparity.tables import EncodedTable, Roles, compare_methods, comparing
+from meanparity.tables import Roles, compare_methods, comparing
+from meanparity.tables.encoding import EncodedTable
 from tests.tables.test_kinds import coded
 
 
@@ -23,12 +24,13 @@ class Loud(LinearRegression):
 
 def test_warnings_of_a_method_have_its_name(monkeypatch):
     monkeypatch.setattr(comparing, "METHODS", {"Loud": Method("Loud", "OLS", Loud, None)})
-    table = EncodedTable.from_frame(coded(), Roles("y", ("sex",)), test_size=0.2, seed=0)
+    frame, roles = coded(), Roles("y", ("sex",))
     with pytest.warns(ParityWarning, match="Loud: did not converge"):
-        results, curve = compare_methods(table, ParityRidge(), setting="linear")
+        results, curve = compare_methods(frame, roles, setting="linear")
     assert results["method"].tolist() == [f"meanparity, unfairness {u}" for u in (0, 1)] + ["Loud"]
-    train = table.train
-    predicted = LinearRegression().fit(train.X, train.y).predict(train.X)
-    gap = mean_parity_gap(None, predicted, sensitive_features=train.groups)
+    train = EncodedTable.from_frame(frame, roles, test_size=0.2, seed=0).train
+    X = train.X.astype(float)  # as exact as the other methods, although the encoder is not
+    predicted = LinearRegression().fit(X, train.y).predict(X)
+    gap = mean_parity_gap(None, predicted, **train.metadata)
     assert results["sum of gaps, training"][2] == pytest.approx(gap)
     assert curve.smd[0] == pytest.approx(results["sum of gaps, test"][0])

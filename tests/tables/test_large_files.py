@@ -64,13 +64,13 @@ def test_the_sample_is_uniform_and_knows_its_places(small_batches, path, monkeyp
     whole = read_frame(path)
     counts = np.zeros(1000)
     for seed in range(60):
-        sample, places, total = large_files._sample(path, seed)
+        sample, total = large_files.sample_rows(reading.TableFile(path), seed)
         assert total == 1000
-        assert len(sample) == len(set(places)) == 200
+        assert len(sample) == len(set(sample.index)) == 200
         pd.testing.assert_series_equal(
-            sample["id"], whole["id"].iloc[places].reset_index(drop=True), check_dtype=False
+            sample["id"], whole["id"].iloc[sample.index], check_dtype=False
         )
-        counts[places] += 1
+        counts[sample.index] += 1
     assert abs(counts[:500].mean() - counts[500:].mean()) < 1.0  # 12 each, ± 0.2
 
 

@@ -7,31 +7,20 @@ from typing import Annotated
 
 import typer
 
-from meanparity.cli.options import (
-    Control,
-    Data,
-    Json,
-    Missing,
-    MissingCells,
-    Sensitive,
-    Weight,
-    show,
-    split_names,
-    working,
-)
+from meanparity.cli import options
 
 _NOT_EQUIVALENT = 3  # exit status
 
 
 def audit(
-    data: Data,
+    data: options.Data,
+    sensitive: options.Sensitive,
     target: Annotated[str | None, typer.Option(help="Numeric outcome column.")] = None,
-    sensitive: Sensitive = [],  # noqa: B006
-    control: Control = None,
+    control: options.Control = None,
     prediction: Annotated[
         str | None, typer.Option(help="Column with the predictions of any model.")
     ] = None,
-    weight: Weight = None,
+    weight: options.Weight = None,
     within: Annotated[
         float | None,
         typer.Option(
@@ -42,8 +31,8 @@ def audit(
     confidence: Annotated[
         float, typer.Option(help="Confidence level of the intervals and of --within.")
     ] = 0.95,
-    missing: Missing = MissingCells.error,
-    json: Json = False,
+    missing: options.Missing = options.MissingCells.error,
+    json: options.Json = False,
 ) -> None:
     """Compare the mean outcome or prediction of every group with the overall mean.
 
@@ -65,10 +54,8 @@ def audit(
 
     if target is None and prediction is None:
         raise ValueError("Name the outcome with --target, or predictions with --prediction.")
-    roles = Roles(target, split_names(sensitive), split_names(control), weight)
-    if not roles.sensitive:
-        raise ValueError("Name the sensitive columns with --sensitive.")
-    with working():
+    roles = Roles(target, tuple(sensitive), tuple(control or ()), weight)
+    with options.working():
         group_columns = [*roles.sensitive, *roles.control]
         used = [target, prediction, weight, *group_columns]
         frame = read_frame(data, [column for column in used if column is not None])
@@ -76,7 +63,7 @@ def audit(
         if prediction is not None:
             Roles(prediction, ()).check(frame, data.name)
         values = roles.numbers(frame, str(prediction or target))
-        y = None if prediction is None or target is None else roles.numbers(frame, target)
+        y = roles.numbers(frame, target) if prediction and target else None
         keep = np.isfinite(values) & (True if y is None else np.isfinite(y))
         if missing == "error":
             roles.refuse_empty_cells(frame, keep)
@@ -95,6 +82,6 @@ def audit(
     left_out = int((~keep).sum())
     text = f"{'Predictions' if prediction else 'Outcomes'}: {prediction or target}\n\n{found}"
     text += f"\n{left_out:,} rows with empty cells were left out." if left_out else ""
-    show(text, json_module.loads(found.to_json()) | {"rows_left_out": left_out}, json)
+    options.show(text, json_module.loads(found.to_json()) | {"rows_left_out": left_out}, json)
     if within is not None and not all(finding.equivalent for finding in found.findings):
         raise typer.Exit(_NOT_EQUIVALENT)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from meanparity.cli.options import Json, check_can_write, show
+from meanparity.cli import options
 from meanparity.exceptions import did_you_mean
 
 
@@ -16,9 +16,15 @@ def datasets(
         str | None, typer.Argument(help="Name of a table. Without a name, all are listed.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="File to write the table to.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="File to write the table to.",
+            callback=options.check_table_format,
+        ),
     ] = None,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """List the bundled tables, or write one of them to a file.
 
@@ -30,7 +36,6 @@ def datasets(
     """
     from meanparity.datasets import load_adult, load_communities_crime
     from meanparity.tables import write_frame
-    from meanparity.tables.reading import file_format
 
     loaders = {"adult": load_adult, "communities": load_communities_crime}
     if name is not None and name not in loaders:
@@ -38,9 +43,7 @@ def datasets(
         raise ValueError(f"There is no table {name!r}.{hint} The tables are: {', '.join(loaders)}.")
     if output is not None and name is None:
         raise ValueError("Name the table to write, as in: meanparity datasets adult -o adult.csv")
-    check_can_write(output)
-    if output is not None:
-        file_format(output)
+    options.check_can_write(output)
     found, lines = {}, []
     for key in [name] if name else loaders:
         bunch = loaders[key](as_frame=True)
@@ -59,4 +62,4 @@ def datasets(
             facts["output"] = str(output)
             lines.append(str(output))
         found[key] = facts
-    show("\n".join(lines), found, json)
+    options.show("\n".join(lines), found, json)

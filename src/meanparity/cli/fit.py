@@ -13,26 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meanparity.cli.options import (
-    Control,
-    Data,
-    Exclude,
-    Ignore,
-    Json,
-    Missing,
-    MissingCells,
-    Model,
-    ModelKind,
-    Seed,
-    Sensitive,
-    Target,
-    TestSize,
-    Weight,
-    check_can_write,
-    show,
-    split_names,
-    working,
-)
+from meanparity.cli import options
 
 if TYPE_CHECKING:
     from meanparity.report import Report
@@ -40,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def fit(
-    data: Data,
-    target: Target,
-    sensitive: Sensitive,
-    control: Control = None,
+    data: options.Data,
+    target: options.Target,
+    sensitive: options.Sensitive,
+    control: options.Control = None,
     pool: Annotated[
         Path | None,
         typer.Option(help="File of rows to be scored, on which the constraint holds as well."),
@@ -62,26 +43,34 @@ def fit(
             "constraint."
         ),
     ] = 0.0,
-    model: Model = ModelKind.auto,
-    exclude_sensitive: Exclude = False,
-    weight: Weight = None,
-    ignore: Ignore = None,
-    missing: Missing = MissingCells.error,
-    test_size: TestSize = 0.2,
-    seed: Seed = 0,
+    model: options.Model = options.ModelKind.auto,
+    exclude_sensitive: options.Exclude = False,
+    weight: options.Weight = None,
+    ignore: options.Ignore = None,
+    missing: options.Missing = options.MissingCells.error,
+    test_size: options.TestSize = 0.2,
+    seed: options.Seed = 0,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Model file, such as model.meanparity.")
     ] = None,
+    minimal: Annotated[
+        bool,
+        typer.Option(
+            "--minimal",
+            help="Save only what predicting needs: no results about groups, and one model, so that "
+            "meanparity predict cannot change the unfairness.",
+        ),
+    ] = False,
     report: Annotated[
         Path | None, typer.Option(help="HTML file for the report, such as report.html.")
     ] = None,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Fit a model whose mean prediction is the same in every group, and audit it.
 
     The command holds out some rows, selects penalty and kernel on the others, fits the model, and
     audits training rows, held-out rows and the pool. The model file contains the constrained and
-    the unconstrained model.
+    the unconstrained model, unless --minimal is given.
 
     Examples
     --------
@@ -89,7 +78,7 @@ def fit(
 
     - `meanparity fit people.csv --target salary --sensitive sex --control grade --max-gap 500`
 
-    - `meanparity fit people.csv --target salary --sensitive sex --pool next.csv -o model.meanparity`
+    - `meanparity fit people.csv --target salary --sensitive sex --pool next.csv -o m.meanparity`
     """
     from meanparity.persistence import save
     from meanparity.tables import Roles, fit_table, read_frame
@@ -100,18 +89,18 @@ def fit(
             f"--max-gap {max_gap:g} and --unfairness {unfairness:g} both limit the gaps. Pass one "
             "of them, not both."
         )
-    check_can_write(output, report, inputs=(data, pool))
+    if minimal and output is None:
+        raise ValueError("--minimal is about the model file. Name this file with -o.")
+    options.check_can_write(output, report, inputs=(data, pool))
     roles = Roles(
         target,
-        split_names(sensitive),
-        split_names(control),
+        tuple(sensitive),
+        tuple(control or ()),
         weight,
-        split_names(ignore),
+        tuple(ignore or ()),
         exclude_sensitive,
     )
-    if not roles.sensitive:
-        raise ValueError("Name the sensitive columns with --sensitive.")
-    with working() as progress:
+    with options.working() as progress:
         fitted = fit_table(
             data,
             roles,
@@ -124,29 +113,32 @@ def fit(
             seed=seed,
             progress=progress,
         )
-        page = fitted.report(_facts(data, pool, fitted))
+        digests = {path: file_sha256(path) for path in (data, pool) if path is not None}
+        page = fitted.report(_facts(fitted, data, pool, digests))
         if output is not None:
             progress("saving the model")
-            source = {"data": data.name, "sha256": file_sha256(data)}
-            save(fitted.pipeline, output, about={**fitted.about(), **source})
+            about = fitted.about()
+            if not minimal:
+                about |= {"data": data.name, "sha256": digests[data]}
+            save(fitted.pipeline, output, about=about, minimal=minimal)
         if report is not None:
             progress("writing the report")
             page.save(report)
     files = {"Model file": output, "Report": report}
-    show(_as_text(page, fitted, files), _as_data(page, fitted, files), json)
+    options.show(_as_text(page, fitted, files), _as_data(page, fitted, files), json)
 
 
-def _facts(data: Path, pool: Path | None, fitted: TableModel) -> dict[str, str]:
+def _facts(
+    fitted: TableModel, data: Path, pool: Path | None, digests: dict[Path, str]
+) -> dict[str, str]:
     """What the last section of the report says about data and software."""
-    from meanparity.tables.reading import file_sha256
-
     roles = fitted.table.roles
     n = sum(len(rows) for rows in fitted.row_sets if rows.y is not None) + fitted.n_dropped
-    facts = {"data": f"{data.name}, {n:,} rows, SHA-256 {file_sha256(data)}"}
+    facts = {"data": f"{data.name}, {n:,} rows, SHA-256 {digests[data]}"}
     if fitted.n_dropped:
         facts["rows without a target"] = f"{fitted.n_dropped:,}, left out"
     if pool is not None:
-        facts["pool"] = f"{pool.name}, SHA-256 {file_sha256(pool)}"
+        facts["pool"] = f"{pool.name}, SHA-256 {digests[pool]}"
     use = "not used as features" if roles.exclude_sensitive else "also used as features"
     facts["sensitive columns"] = f"{', '.join(roles.sensitive)} ({use})"
     if roles.control:

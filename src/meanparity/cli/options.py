@@ -21,41 +21,58 @@ from meanparity.exceptions import ParityWarning
 _FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 
 
-class MissingCells(StrEnum):
-    """What to do with empty sensitive and control cells."""
-
-    error = "error"
-    ignore = "ignore"
-    group = "group"
+MissingCells = StrEnum("MissingCells", ["error", "ignore", "group"])
+Setting = StrEnum("Setting", ["linear", "kernel"])
+ModelKind = StrEnum("ModelKind", ["auto", "linear", "kernel"])
 
 
-class Setting(StrEnum):
-    """Which variants of the methods to compare."""
+def split_names(given: list[str] | None) -> list[str]:
+    """Split names that are separated by commas.
 
-    linear = "linear"
-    kernel = "kernel"
+    Examples
+    --------
+    >>> split_names(["sex,race", "age"]), split_names(None)
+    (['sex', 'race', 'age'], [])
+    """
+    names = [name.strip() for part in given or [] for name in part.split(",")]
+    return [name for name in names if name]
 
 
-class ModelKind(StrEnum):
-    """Which kind of model to fit."""
+def _require_names(given: list[str]) -> list[str]:
+    names = split_names(given)
+    if not names:
+        raise ValueError("Name the sensitive columns with --sensitive.")
+    return names
 
-    auto = "auto"
-    linear = "linear"
-    kernel = "kernel"
+
+def check_table_format(path: Path | None) -> Path | None:
+    """Raise an error if tables cannot be written to a file with this extension."""
+    from meanparity.tables.reading import file_format
+
+    if path is not None:
+        file_format(path)
+    return path
 
 
 Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather file.", metavar="DATA")]
 Target = Annotated[str, typer.Option(help="Numeric outcome column.")]
 Sensitive = Annotated[
-    list[str], typer.Option(help="Sensitive columns, separated by commas. Can be repeated.")
+    list[str],
+    typer.Option(
+        help="Sensitive columns, separated by commas. Can be repeated.", callback=_require_names
+    ),
 ]
 Control = Annotated[
     list[str] | None,
-    typer.Option(help="Control columns: compare groups within each combination of their values."),
+    typer.Option(
+        help="Control columns: compare groups within each combination of their values.",
+        callback=split_names,
+    ),
 ]
 Weight = Annotated[str | None, typer.Option(help="Column of row weights.")]
 Ignore = Annotated[
-    list[str] | None, typer.Option(help="Columns to leave out, such as identifiers.")
+    list[str] | None,
+    typer.Option(help="Columns to leave out, such as identifiers.", callback=split_names),
 ]
 Exclude = Annotated[
     bool,
@@ -75,18 +92,6 @@ Model = Annotated[
 TestSize = Annotated[float, typer.Option(help="Share of the rows to hold out.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-
-
-def split_names(given: list[str] | None) -> tuple[str, ...]:
-    """Split names that are separated by commas.
-
-    Examples
-    --------
-    >>> split_names(["sex,race", "age"]), split_names(None)
-    (('sex', 'race', 'age'), ())
-    """
-    names = [name.strip() for part in given or [] for name in part.split(",")]
-    return tuple(name for name in names if name)
 
 
 @contextmanager

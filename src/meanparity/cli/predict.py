@@ -7,29 +7,34 @@ from typing import Annotated
 
 import typer
 
-from meanparity.cli.options import Data, Json, check_can_write, show, working
+from meanparity.cli import options
 
 
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file written by meanparity fit.")],
-    data: Data,
+    data: options.Data,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", help="File for the rows with one more column."),
+        typer.Option(
+            "-o",
+            "--output",
+            help="File for the rows with one more column.",
+            callback=options.check_table_format,
+        ),
     ],
     unfairness: Annotated[
         float | None,
         typer.Option(
             help="Share of the unconstrained gaps to allow, from 0 to 1. By default that of the "
-            "model."
+            "model. Minimal model files cannot change it."
         ),
     ] = None,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Score the rows of a file with a saved model.
 
     The unfairness can still be changed, because the model file contains the constrained and the
-    unconstrained model.
+    unconstrained model, unless it was written with --minimal.
 
     Examples
     --------
@@ -39,11 +44,9 @@ def predict(
     """
     from meanparity.persistence import read
     from meanparity.tables import score_file
-    from meanparity.tables.reading import file_format
 
-    check_can_write(output, inputs=(model, data))
-    file_format(output)
-    with working() as progress:
+    options.check_can_write(output, inputs=(model, data))
+    with options.working() as progress:
         saved = read(model)
         progress("predicting")
         rows = score_file(saved, data, output, unfairness=unfairness)
@@ -51,4 +54,4 @@ def predict(
     used = saved.about["unfairness"] if unfairness is None else unfairness
     result = {"output": str(output), "rows": rows, "column": column, "unfairness": used}
     text = f"{rows:,} rows with the new column {column!r} (unfairness {used:.3g}): {output}"
-    show(text, result, json)
+    options.show(text, result, json)

@@ -1,7 +1,6 @@
 """From a file to a model: read a table, fit a model to it, score new rows, compare methods."""
 
 from meanparity.tables.comparing import compare_methods, plot_comparison
-from meanparity.tables.encoding import EncodedTable
 from meanparity.tables.fitting import fit_table
 from meanparity.tables.model import TableModel
 from meanparity.tables.reading import read_frame
@@ -10,7 +9,6 @@ from meanparity.tables.scoring import score_file
 from meanparity.tables.writing import write_frame
 
 __all__ = [
-    "EncodedTable",
     "Roles",
     "TableModel",
     "compare_methods",

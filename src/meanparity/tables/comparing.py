@@ -1,4 +1,4 @@
-"""Comparing the estimators of this package with other methods on a table."""
+"""Comparing this package's model with other methods on a table."""
 
 from __future__ import annotations
 
@@ -7,37 +7,49 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from meanparity._typing import FloatArray
+import numpy as np
+import pandas as pd
+
 from meanparity.baselines import METHODS
 from meanparity.displays import COLOURS
 from meanparity.exceptions import warn
 from meanparity.metrics import mean_parity_gap, wasserstein_gap
 from meanparity.tables.encoding import EncodedTable
+from meanparity.tables.roles import Roles
+from meanparity.tables.selecting import select_estimator
 from meanparity.tradeoff import TradeoffCurve
 
 _MARKERS = "s^vDPX*<>hpd8"
 _OURS = "meanparity"
+_MOST_GROUPS = 20
 
 
 def compare_methods(
-    table: EncodedTable,
-    estimator: Any,
+    frame: pd.DataFrame,
+    roles: Roles,
     *,
-    setting: str,
+    setting: str = "linear",
+    test_size: float = 0.2,
+    seed: int = 0,
     progress: Callable[[str], None] = lambda message: None,
-) -> tuple[Any, TradeoffCurve]:
-    """Fit an estimator and all methods of `meanparity.baselines.METHODS` to the training rows.
+) -> tuple[pd.DataFrame, TradeoffCurve]:
+    """Fit this package's model and all methods of `meanparity.baselines.METHODS` to a table.
 
     Warnings of a method are raised again with its name.
 
     Parameters
     ----------
-    table : EncodedTable
-        Training and held-out rows.
-    estimator : estimator with `tradeoff_`, such as ParityRidge
-        The estimator of this package, not fitted.
-    setting : {"linear", "kernel"}
-        Which variants of the other methods to use. Their penalties are those of the paper.
+    frame : pandas data frame
+        The table. Its index numbers the rows, starting from 0.
+    roles : Roles
+        The role of each column. The combinations of sensitive values are the groups.
+    setting : {"linear", "kernel"}, default="linear"
+        Which variants of the methods to use. The penalties of the other methods are those of the
+        paper; that of this package's model is selected as in `fit_table`.
+    test_size : float, default=0.2
+        Share of the rows to hold out.
+    seed : int, default=0
+        Random seed.
     progress : callable, optional
         Receives the name of the method that is being fitted.
 
@@ -46,41 +58,53 @@ def compare_methods(
     results : pandas data frame
         One row for each method: errors, gaps and seconds.
     curve : TradeoffCurve
-        The tradeoff of the estimator on the held-out rows.
+        The tradeoff of this package's model on the held-out rows.
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
-    >>> from meanparity import ParityRidge
-    >>> from meanparity.tables import EncodedTable, Roles, compare_methods
+    >>> import numpy as np
+    >>> from meanparity.tables import Roles, compare_methods
     >>> rng = np.random.default_rng(0)
     >>> frame = pd.DataFrame({"sex": rng.choice(["F", "M"], 80), "x": rng.normal(size=80)})
     >>> frame["y"] = frame["x"] + (frame["sex"] == "M")
-    >>> table = EncodedTable.from_frame(frame, Roles("y", ("sex",)), test_size=0.25, seed=0)
-    >>> results, curve = compare_methods(table, ParityRidge(), setting="linear")
+    >>> results, curve = compare_methods(frame, Roles("y", ("sex",)), test_size=0.25)
     >>> results["method"].tolist()[:4]
     ['meanparity, unfairness 0', 'meanparity, unfairness 1', 'Constant', 'OLS']
     """
-    import pandas as pd
-
-    X, y, groups = table.train.X, table.train.y, table.train.groups
-    X_test, y_test, test_groups = table.test.X, table.test.y, table.test.groups
+    roles.check(frame, "The table")
+    for column in roles.sensitive:
+        if frame[column].nunique() > _MOST_GROUPS:
+            raise ValueError(
+                f"The column {column!r} has {frame[column].nunique()} different values, but "
+                f"these methods compare at most {_MOST_GROUPS} groups. Divide it into bands."
+            )
+    table = EncodedTable.from_frame(frame, roles, test_size=test_size, seed=seed)
+    (X, y, groups), (X_test, y_test, test_groups) = (
+        # in double precision: not all methods convert the encoder's single precision themselves
+        (rows.X.astype(np.float64), rows.y, roles.combined(rows.metadata["sensitive_features"]))
+        for rows in (table.train, table.test)
+    )
     lines = []
 
-    def add_line(
-        name: str, description: str, seconds: float, train: FloatArray, test: FloatArray
-    ) -> None:
+    def add_line(name: str, description: str, seconds: float, train: Any, test: Any) -> None:
         mse = float(((y_test - test) ** 2).mean())
-        gaps = (
-            float(mean_parity_gap(None, values, sensitive_features=s))
-            for values, s in ((train, groups), (test, test_groups))
+        lines.append(
+            {
+                "method": name,
+                "description": description,
+                "test MSE": mse,
+                "test R²": float(1 - mse / y_test.var()),
+                "sum of gaps, training": mean_parity_gap(None, train, sensitive_features=groups),
+                "sum of gaps, test": mean_parity_gap(None, test, sensitive_features=test_groups),
+                "Wasserstein gap, test": wasserstein_gap(
+                    None, test, sensitive_features=test_groups
+                ),
+                "seconds": seconds,
+            }
         )
-        distance = float(wasserstein_gap(None, test, sensitive_features=test_groups))
-        r2 = float(1 - mse / y_test.var())
-        values = (name, description, mse, r2, *gaps, distance, seconds)
-        lines.append(dict(zip(_COLUMNS, values, strict=True)))
 
     progress(_OURS)
+    estimator, _ = select_estimator(table.train, setting, seed=seed)
     start = time.perf_counter()
     estimator.fit(X, y, **table.train.metadata)
     seconds = time.perf_counter() - start
@@ -102,21 +126,8 @@ def compare_methods(
         for message in dict.fromkeys(str(warning.message) for warning in caught):
             warn(f"{name}: {message}")
         add_line(name, method.title, seconds, train, test)
-    sensitive_features = table.test.metadata["sensitive_features"]
-    curve = estimator.tradeoff_.curve(X_test, y_test, sensitive_features)
+    curve = estimator.tradeoff_.curve(X_test, y_test, table.test.metadata["sensitive_features"])
     return pd.DataFrame(lines), curve
-
-
-_COLUMNS = (
-    "method",
-    "description",
-    "test MSE",
-    "test R²",
-    "sum of gaps, training",
-    "sum of gaps, test",
-    "Wasserstein gap, test",
-    "seconds",
-)
 
 
 def plot_comparison(results: Any, curve: TradeoffCurve, path: Any, target: str) -> None:
@@ -133,7 +144,7 @@ def plot_comparison(results: Any, curve: TradeoffCurve, path: Any, target: str) 
 
     Examples
     --------
-    >>> import io, numpy as np, pandas as pd
+    >>> import io
     >>> from meanparity.tradeoff import TradeoffCurve
     >>> u = np.array([0.0, 1.0])
     >>> curve = TradeoffCurve(u, mse=1 - 0.5 * u, r2=0.5 * u, smd=u, max_gap=u)

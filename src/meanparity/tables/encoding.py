@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import _safe_indexing
 
 from meanparity._typing import FloatArray, IntArray
-from meanparity.data.pool import Pool
 from meanparity.tables.kinds import (
     column_kinds,
     convert_columns,
@@ -34,21 +35,28 @@ class EncodedRows:
     ----------
     X : (n, d) array
         Encoded features.
-    y : (n,) array
-        Targets.
+    y : (n,) array or None
+        Targets. Those of a pool are not known.
     metadata : dict
-        Sensitive columns, control columns and weights, as parameters of `fit`.
-    groups : (n,) array of str
-        The combination of sensitive values of each row.
-    positions : (n,) array of int
-        Positions of the rows in the table.
+        Sensitive columns, control columns and weights, as parameters of `fit`. Their index counts
+        the rows of the table.
     """
 
     X: FloatArray
-    y: FloatArray
+    y: Any
     metadata: dict[str, Any]
-    groups: Any
-    positions: IntArray
+
+    @property
+    def positions(self) -> IntArray:
+        """Positions of the rows in the table."""
+        positions: IntArray = self.metadata["sensitive_features"].index.to_numpy()
+        return positions
+
+    def take(self, rows: IntArray) -> EncodedRows:
+        """Return some of the rows."""
+        y = None if self.y is None else self.y[rows]
+        metadata = {name: _safe_indexing(values, rows) for name, values in self.metadata.items()}
+        return EncodedRows(self.X[rows], y, metadata)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,19 +76,16 @@ class EncodedTable:
         Values of the text columns that have few of them.
     train, test : EncodedRows
         Training and held-out rows.
-    n_dropped : int
-        Number of rows without a target, which were dropped.
 
     Examples
     --------
-    >>> import pandas as pd
     >>> frame = pd.DataFrame({"sex": ["F", "M"] * 20, "job": ["a", "b", "c", "c"] * 10})
     >>> frame["pay"] = range(40)
     >>> table = EncodedTable.from_frame(frame, Roles("pay", ("sex",)), test_size=0.25, seed=0)
     >>> table.names
     ['sex_M', 'job_a', 'job_b', 'job_c']
     >>> table.train.X.shape, list(table.train.metadata)
-    ((30, 4), ['sensitive_features', 'control_features', 'sample_weight'])
+    ((30, 4), ['sensitive_features'])
     """
 
     roles: Roles
@@ -90,18 +95,23 @@ class EncodedTable:
     categories: dict[str, list[str]]
     train: EncodedRows
     test: EncodedRows
-    n_dropped: int
 
     @classmethod
     def from_frame(
-        cls, frame: Any, roles: Roles, *, test_size: float, seed: int, missing: str = "error"
+        cls,
+        frame: pd.DataFrame,
+        roles: Roles,
+        *,
+        test_size: float,
+        seed: int,
+        missing: str = "error",
     ) -> EncodedTable:
-        """Check a table, split it, and fit the encoding to the training rows.
+        """Check a table, split the rows that have a target, and fit the encoding.
 
         Parameters
         ----------
         frame : pandas data frame
-            The table.
+            The table. Its index numbers the rows, starting from 0.
         roles : Roles
             The role of each column.
         test_size : float
@@ -113,17 +123,14 @@ class EncodedTable:
         """
         if not 0 < test_size < 1:
             raise ValueError(f"test_size={test_size!r} is not a share between 0 and 1.")
-        frame = frame.reset_index(drop=True)
         roles.check(frame, "The table")
         y = roles.numbers(frame, str(roles.target))
-        positions = np.flatnonzero(np.isfinite(y))
-        if len(positions) < _FEWEST_ROWS:
+        frame, y = frame[np.isfinite(y)], y[np.isfinite(y)]
+        if len(frame) < _FEWEST_ROWS:
             raise ValueError(
-                f"{len(positions)} rows have a {roles.target!r}, which is too few to fit and audit "
+                f"{len(frame)} rows have a {roles.target!r}, which is too few to fit and audit "
                 f"a model. Pass at least {_FEWEST_ROWS} rows with a target."
             )
-        n_dropped = len(frame) - len(positions)
-        frame, y = frame.iloc[positions], y[positions]
         for column in roles.sensitive:
             if frame[column].nunique(dropna=missing != "group") < 2:
                 raise ValueError(
@@ -132,35 +139,22 @@ class EncodedTable:
                 )
         if missing == "error":
             roles.refuse_empty_cells(frame)
-        elif missing not in ("ignore", "group"):
-            raise ValueError(f"missing={missing!r} is not known. Pass error, ignore or group.")
         columns = roles.features(frame)
         kinds = column_kinds(frame, columns)
         metadata_kinds = column_kinds(frame, [*roles.sensitive, *roles.control])
         frame = frame.assign(**convert_columns(frame, kinds, "The table"))
-        groups = frame[list(roles.sensitive)].astype(object).map(str).agg(", ".join, axis=1)
-        train, test = _split(groups, test_size, seed)
+        train, test = _split(roles.combined(frame), test_size, seed)
         pipeline = _make_pipeline().fit(frame[columns].iloc[train])
-        X = encode(pipeline, frame[columns])
-        train_rows, test_rows = (
-            EncodedRows(
-                X[rows],
-                y[rows],
-                roles.metadata(frame.iloc[rows].reset_index(drop=True)),
-                groups.to_numpy(dtype=object)[rows],
-                positions[rows],
-            )
-            for rows in (train, test)
-        )
+        rows = EncodedRows(encode(pipeline, frame[columns]), y, roles.metadata(frame))
+        categories = text_categories(frame.iloc[train], kinds)
         return cls(
             roles,
             pipeline,
             kinds,
             metadata_kinds,
-            text_categories(frame.iloc[train], kinds),
-            train_rows,
-            test_rows,
-            n_dropped,
+            categories,
+            rows.take(train),
+            rows.take(test),
         )
 
     @property
@@ -168,24 +162,22 @@ class EncodedTable:
         """Names of the encoded columns."""
         return [str(name) for name in self.pipeline[0].get_feature_names_out()]
 
-    def encode_pool(self, frame: Any) -> Pool:
+    def encode_pool(self, frame: pd.DataFrame) -> EncodedRows:
         """Encode a table of rows to be scored, on which the constraint holds as well."""
         frame = frame.reset_index(drop=True)
-        self.roles.check(frame, "The pool", target=False)
+        replace(self.roles, target=None).check(frame, "The pool")
         require_columns(frame, self.kinds, "The pool")
         rows = convert_columns(frame, self.kinds, "The pool")
-        unknown = unknown_categories(rows, self.categories)
-        if unknown:
-            column, values = next(iter(unknown.items()))
+        for column, values in unknown_categories(rows, self.categories).items():
             raise ValueError(
                 f"The pool has values of {column!r} that no training row has, such as "
                 f"{values[0]!r}. Leave out these rows or the column."
             )
-        metadata = convert_columns(frame, self.metadata_kinds, "The pool")
-        return Pool(encode(self.pipeline, rows), **self.roles.metadata(frame.assign(**metadata)))
+        frame = frame.assign(**convert_columns(frame, self.metadata_kinds, "The pool"))
+        return EncodedRows(encode(self.pipeline, rows), None, self.roles.metadata(frame))
 
 
-def encode(pipeline: Pipeline, rows: Any) -> FloatArray:
+def encode(pipeline: Pipeline, rows: pd.DataFrame) -> FloatArray:
     """Encode rows as numbers; an unknown category counts as none of the known ones."""
     with warnings.catch_warnings():
         # the callers refuse unknown categories, or warn about them by name
@@ -194,7 +186,7 @@ def encode(pipeline: Pipeline, rows: Any) -> FloatArray:
     return values
 
 
-def require_columns(frame: Any, columns: Iterable[str], name: str) -> None:
+def require_columns(frame: pd.DataFrame, columns: Iterable[str], name: str) -> None:
     """Raise an error if a table lacks columns that the model was fitted with."""
     missing = [column for column in columns if column not in frame.columns]
     if missing:
@@ -217,7 +209,7 @@ def _make_pipeline() -> Pipeline:
     )
 
 
-def _split(groups: Any, test_size: float, seed: int) -> tuple[IntArray, IntArray]:
+def _split(groups: pd.Series, test_size: float, seed: int) -> tuple[IntArray, IntArray]:
     """Positions of training and held-out rows, with equal shares of every group if possible."""
     counts = groups.value_counts()
     too_small = counts.min() < 2 or len(counts) > min(50, test_size * len(groups) / 2)

@@ -6,19 +6,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
+from meanparity.data.fit_input import check_unfairness
+from meanparity.data.pool import Pool
 from meanparity.tables.encoding import EncodedTable
-from meanparity.tables.large_files import fit_large_file
-from meanparity.tables.model import TableModel
-from meanparity.tables.reading import is_large, read_frame
+from meanparity.tables.large_files import fit_batches, sample_rows
+from meanparity.tables.model import TableModel, predict_rows
+from meanparity.tables.reading import TableFile
 from meanparity.tables.roles import Roles
-from meanparity.tables.selecting import FitSettings, select_estimator
+from meanparity.tables.selecting import MODELS, select_estimator
 
 
 def fit_table(
     data: Any,
     roles: Roles,
     *,
-    pool: Any = None,
+    pool: pd.DataFrame | None = None,
     model: str = "auto",
     unfairness: float = 0.0,
     max_gap: float | None = None,
@@ -71,18 +75,35 @@ def fit_table(
     >>> fitted.pipeline.predict(frame[["sex", "hours"]]).shape
     (100,)
     """
-    settings = FitSettings(model, unfairness, max_gap, missing, test_size, seed)
-    if isinstance(data, str | Path):
-        if is_large(data):
-            return fit_large_file(Path(data), roles, settings, pool=pool, progress=progress)
-        data = read_frame(data)
+    if model not in MODELS:
+        raise ValueError(f"model={model!r} is not known. Pass one of {', '.join(MODELS)}.")
+    check_unfairness(unfairness)
+    file = TableFile(data) if isinstance(data, str | Path) else None
+    large_file = file if file is not None and file.is_large else None
+    if large_file is not None:
+        progress("reading a sample")
+        frame, n_rows = sample_rows(large_file, seed)
+    else:
+        frame = data.reset_index(drop=True) if file is None else file.read()
+        n_rows = len(frame)
     progress("encoding the columns")
-    table = EncodedTable.from_frame(data, roles, test_size=test_size, seed=seed, missing=missing)
-    encoded_pool = None if pool is None else table.encode_pool(pool)
+    table = EncodedTable.from_frame(frame, roles, test_size=test_size, seed=seed, missing=missing)
+    pool_rows = None if pool is None else table.encode_pool(pool)
+    encoded_pool = None if pool_rows is None else Pool(pool_rows.X, **pool_rows.metadata)
     progress("selecting the model")
-    train = table.train
-    estimator, selection = select_estimator(train, settings)
-    progress("fitting")
-    estimator.fit(train.X, train.y, **train.metadata, pool=encoded_pool)
-    progress("predicting")
-    return TableModel.from_estimator(estimator, table, encoded_pool, selection)
+    estimator, selection = select_estimator(
+        table.train, model, missing=missing, seed=seed, large=large_file is not None
+    )
+    estimator.set_params(unfairness=unfairness, max_gap=max_gap)
+    if large_file is None:
+        progress("fitting")
+        estimator.fit(table.train.X, table.train.y, **table.train.metadata, pool=encoded_pool)
+        progress("predicting")
+        train = predict_rows(estimator, "training rows", table.train, constrained=True)
+    else:
+        train = fit_batches(estimator, large_file, table, encoded_pool, n_rows, progress)
+    row_sets = [train, predict_rows(estimator, "held-out rows", table.test)]
+    n_dropped = n_rows - sum(map(len, row_sets))
+    if pool_rows is not None:
+        row_sets.append(predict_rows(estimator, "rows of the pool", pool_rows, constrained=True))
+    return TableModel(table, estimator, selection, tuple(row_sets), n_dropped)

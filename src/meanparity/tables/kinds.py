@@ -6,36 +6,47 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 _MOST_CATEGORIES = 40  # a text column with more values is not treated as categories
 _UNSUPPORTED = (list, dict, set, tuple, bytes, np.ndarray)
 
 
-def column_kinds(frame: Any, columns: Sequence[str]) -> dict[str, str]:
+def column_kinds(frame: pd.DataFrame, columns: Sequence[str]) -> dict[str, str]:
     """Return "number", "date" or "text" for each column.
 
     Examples
     --------
-    >>> import pandas as pd
     >>> column_kinds(pd.DataFrame({"pay": [1.5, None], "job": ["a", "b"]}), ["pay", "job"])
     {'pay': 'number', 'job': 'text'}
     """
     kinds = {}
     for name in columns:
-        column = frame[name]
-        kind = column.dtype.kind
+        kind = frame[name].dtype.kind
+        kinds[name] = "number" if kind in "biuf" else "date" if kind in "mM" else "text"
         if kind == "O":
-            bad = next((value for value in column if isinstance(value, _UNSUPPORTED)), None)
+            bad = next((cell for cell in frame[name] if isinstance(cell, _UNSUPPORTED)), None)
             if bad is not None:
                 raise ValueError(
                     f"The column {name!r} contains cells of type {type(bad).__name__}. Leave the "
                     "column out, or convert it to text or numbers."
                 )
-        kinds[name] = "number" if kind in "biuf" else "date" if kind in "mM" else "text"
     return kinds
 
 
-def convert_columns(frame: Any, kinds: Mapping[str, str], name: str) -> Any:
+def parse_cells(values: pd.Series, kind: str) -> tuple[pd.Series, pd.Series]:
+    """Convert a column of text to numbers or dates; other columns stay as they are.
+
+    Returns the converted column, and the cells of the given one that could not be converted.
+    """
+    if values.dtype.kind in "biufmM":
+        return values, values[:0]
+    parse = pd.to_numeric if kind == "number" else pd.to_datetime
+    parsed = parse(values, errors="coerce")
+    return parsed, values[parsed.isna() & values.notna()]
+
+
+def convert_columns(frame: pd.DataFrame, kinds: Mapping[str, str], name: str) -> pd.DataFrame:
     """Return the columns that a model needs, converted to the kinds that it was fitted with.
 
     Parameters
@@ -48,62 +59,62 @@ def convert_columns(frame: Any, kinds: Mapping[str, str], name: str) -> Any:
     name : str
         Name of the table in error messages.
     """
-    import pandas as pd
-
     converted = {}
     for column, kind in kinds.items():
         values = frame[column]
-        if kind == "text" and values.dtype.kind in "biuf":
-            values = values.map(_number_as_text).astype("str")
-        elif kind != "text" and values.dtype.kind not in "biufmM":
-            convert = pd.to_numeric if kind == "number" else pd.to_datetime
-            numbers = convert(values, errors="coerce")
-            bad = values[numbers.isna() & values.notna()]
+        if kind != "text":
+            values, bad = parse_cells(values, kind)
             if len(bad):
                 raise ValueError(
                     f"{name} has {bad.iloc[0]!r} in the column {column!r}, row {bad.index[0] + 1}, "
                     f"but the model was fitted to {kind}s here. Correct or empty the cell."
                 )
-            values = numbers
+        elif values.dtype.kind in "biuf":
+            values = values.map(_number_as_text).astype("str")
         if kind == "number":
             _refuse_infinite(values, column, name)
         converted[column] = values
     return pd.DataFrame(converted, index=frame.index)
 
 
-def _refuse_infinite(values: Any, column: str, name: str) -> None:
+def _refuse_infinite(values: pd.Series, column: str, name: str) -> None:
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     with np.errstate(over="ignore"):
         infinite = np.isinf(numbers.astype(np.float32))  # the encoder works in single precision
     if infinite.any():
-        at = int(np.flatnonzero(infinite)[0])
+        first = int(infinite.argmax())
         raise ValueError(
-            f"{name} has {float(numbers[at])!r} in the column {column!r}, row "
-            f"{values.index[at] + 1}, which is infinite or too large. Correct or empty the cell."
+            f"{name} has {float(numbers[first])!r} in the column {column!r}, row "
+            f"{values.index[first] + 1}, which is infinite or too large. Correct or empty the cell."
         )
 
 
-def text_categories(frame: Any, kinds: Mapping[str, str]) -> dict[str, list[str]]:
+def text_categories(frame: pd.DataFrame, kinds: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the values of the text columns that have few of them."""
     return {
-        column: sorted(str(value) for value in frame[column].dropna().unique())
+        column: sorted(_distinct_texts(frame[column]))
         for column, kind in kinds.items()
         if kind == "text" and frame[column].nunique() <= _MOST_CATEGORIES
     }
 
 
-def unknown_categories(frame: Any, categories: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def unknown_categories(
+    frame: pd.DataFrame, categories: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
     """Return the values of these text columns that are not among the known categories."""
-    found = {}
-    for column, known in categories.items():
-        unknown = {str(value) for value in frame[column].dropna().unique()} - set(known)
-        if unknown:
-            found[column] = sorted(unknown)
-    return found
+    unknown = {
+        column: sorted(_distinct_texts(frame[column]) - set(known))
+        for column, known in categories.items()
+    }
+    return {column: values for column, values in unknown.items() if values}
+
+
+def _distinct_texts(values: pd.Series) -> set[str]:
+    return {str(value) for value in values.dropna().unique()}
 
 
 def _number_as_text(value: Any) -> Any:
     """A number as the text of a category: 1.0, as read from a column with empty cells, is "1"."""
-    if value is None or value != value:
+    if pd.isna(value):
         return None
     return str(int(value)) if float(value).is_integer() else str(value)

@@ -1,130 +1,106 @@
-"""Fitting a model to a file that is too large for memory, in batches of rows."""
+"""Fitting a model to a file that is too large for memory, in batches of rows.
+
+A random sample of the rows is encoded and split by `fit_table`. The held-out part of the sample is
+never used to fit, all other rows of the file are, and the constraint holds exactly on these.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from meanparity._typing import IntArray
+from meanparity.data.pool import Pool
 from meanparity.report import PredictedRows
-from meanparity.tables.encoding import EncodedTable, encode
+from meanparity.tables.encoding import EncodedRows, EncodedTable, encode
 from meanparity.tables.kinds import convert_columns
-from meanparity.tables.model import TableModel, predict_rows
-from meanparity.tables.reading import read_batches
-from meanparity.tables.roles import Roles
-from meanparity.tables.selecting import FitSettings, select_estimator
+from meanparity.tables.reading import TableFile
 
 # rows that determine the encoding, the model and the held-out rows
 SAMPLE_ROWS = 100_000
 
-_Batch = tuple[Any, Any, dict[str, Any], int]  # X, y, metadata, rows read so far
 
+def sample_rows(file: TableFile, seed: int) -> tuple[pd.DataFrame, int]:
+    """Draw rows uniformly at random; their index contains their positions in the file.
 
-def fit_large_file(
-    path: Path,
-    roles: Roles,
-    settings: FitSettings,
-    *,
-    pool: Any,
-    progress: Callable[[str], None],
-) -> TableModel:
-    """Do what `fit_table` does, for a file of any size.
-
-    A random sample of the rows is split: its held-out part is never used to fit, and all other
-    rows of the file are. The constraint holds exactly on all of these.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    roles, pool, progress
-        As in `fit_table`.
-    settings : FitSettings
-        All other parameters of `fit_table`.
+    Returns the rows, and the number of rows in the file.
     """
-    progress("reading a sample")
-    sample, positions, total = _sample(path, settings.seed)
-    table = EncodedTable.from_frame(
-        sample,
-        roles,
-        test_size=settings.test_size,
-        seed=settings.seed,
-        missing=settings.missing,
-    )
-    held_out = positions[table.test.positions]
-    encoded_pool = None if pool is None else table.encode_pool(pool)
-    progress("selecting the model")
-    train = table.train
-    estimator, selection = select_estimator(train, settings, large=True)
-    layout = estimator.statistics(train.X, train.y, **train.metadata)
-    statistics: Any = None
-    for X, y, metadata, seen in _training_batches(path, table, held_out):
-        batch = estimator.statistics(X, y, **metadata, like=layout)
-        statistics = batch if statistics is None else statistics + batch
-        progress(f"fitting: {seen:,} of {total:,} rows")
-    estimator.fit_statistics(statistics, pool=encoded_pool)
-    batches = []
-    for X, y, metadata, seen in _training_batches(path, table, held_out):
-        batches.append(predict_rows(estimator, "training rows", X, y, metadata, constrained=True))
-        progress(f"predicting: {seen:,} of {total:,} rows")
-    predicted = _concatenate(batches)
-    n_dropped = total - len(predicted) - len(held_out)
-    return TableModel.from_estimator(
-        estimator, table, encoded_pool, selection, train=predicted, n_dropped=n_dropped
-    )
-
-
-def _sample(path: Path, seed: int) -> tuple[Any, IntArray, int]:
-    """Draw rows uniformly at random.
-
-    Returns the rows, their positions in the file, and the number of rows in the file.
-    """
-    import pandas as pd
-
     # every row gets a random key, and those with the smallest keys are kept
     rng = np.random.default_rng(seed)
-    kept: Any = None
-    keys, total = np.zeros(0), 0
-    for batch in read_batches(path):
+    kept: list[pd.DataFrame] = []
+    keys, n_rows = np.zeros(0), 0
+    for batch in file.batches():
         drawn = rng.random(len(batch))
-        total += len(batch)
+        n_rows += len(batch)
         candidates = drawn < (np.inf if len(keys) < SAMPLE_ROWS else keys.max())
-        kept = batch[candidates] if kept is None else pd.concat([kept, batch[candidates]])
+        kept.append(batch[candidates])
         keys = np.append(keys, drawn[candidates])
         if len(keys) > SAMPLE_ROWS:
             smallest = np.sort(np.argpartition(keys, SAMPLE_ROWS)[:SAMPLE_ROWS])
-            kept, keys = kept.iloc[smallest], keys[smallest]
-    return kept.reset_index(drop=True), kept.index.to_numpy(), total
+            kept, keys = [pd.concat(kept).iloc[smallest]], keys[smallest]
+    return pd.concat(kept), n_rows
 
 
-def _training_batches(path: Path, table: EncodedTable, held_out: IntArray) -> Iterator[_Batch]:
+def fit_batches(
+    estimator: Any,
+    file: TableFile,
+    table: EncodedTable,
+    pool: Pool | None,
+    n_rows: int,
+    progress: Callable[[str], None],
+) -> PredictedRows:
+    """Fit an estimator to all rows of a file that have a target and are not held out.
+
+    Returns these rows with their predictions.
+
+    Parameters
+    ----------
+    estimator : ParityRidge or ParityKernelRidge
+        The estimator to fit.
+    file : TableFile
+        The file.
+    table : EncodedTable
+        The sample, which determines the encoding and the held-out rows.
+    pool : Pool or None
+        The encoded pool.
+    n_rows : int
+        Number of rows in the file, for messages.
+    progress : callable
+        Receives messages about what is being done.
+    """
+    train = table.train
+    layout = estimator.statistics(train.X, train.y, **train.metadata)
+    statistics: Any = None
+    for rows in _training_batches(file, table):
+        batch = estimator.statistics(rows.X, rows.y, **rows.metadata, like=layout)
+        statistics = batch if statistics is None else statistics + batch
+        progress(f"fitting: {rows.positions[-1] + 1:,} of {n_rows:,} rows")
+    estimator.fit_statistics(statistics, pool=pool)
+    predictions, targets, metadata = [], [], []
+    for rows in _training_batches(file, table):
+        predictions.append(estimator.tradeoff_.predict(rows.X, [0.0, 1.0]))
+        targets.append(rows.y)
+        metadata.append(rows.metadata)
+        progress(f"predicting: {rows.positions[-1] + 1:,} of {n_rows:,} rows")
+    fair, free = np.concatenate(predictions, axis=1)
+    return PredictedRows(
+        "training rows",
+        fair,
+        free,
+        y=np.concatenate(targets),
+        constrained=True,
+        **{name: pd.concat([part[name] for part in metadata]) for name in metadata[0]},
+    )
+
+
+def _training_batches(file: TableFile, table: EncodedTable) -> Iterator[EncodedRows]:
     """Encode the rows that have a target and are not held out, batch by batch."""
-    for batch in read_batches(path):
+    for batch in file.batches():
         y = table.roles.numbers(batch, str(table.roles.target))
-        keep = np.isfinite(y) & ~np.isin(batch.index, held_out)
+        keep = np.isfinite(y) & ~np.isin(batch.index, table.test.positions)
         rows = batch[keep]
         if len(rows):
-            X = encode(table.pipeline, convert_columns(rows, table.kinds, path.name))
-            yield X, y[keep], table.roles.metadata(rows), int(batch.index[-1]) + 1
-
-
-def _concatenate(batches: list[PredictedRows]) -> PredictedRows:
-    import pandas as pd
-
-    def stacked(name: str) -> Any:
-        parts = [getattr(batch, name) for batch in batches]
-        if parts[0] is None:
-            return None
-        is_array = isinstance(parts[0], np.ndarray)
-        return np.concatenate(parts) if is_array else pd.concat(parts, ignore_index=True)
-
-    first = batches[0]
-    columns = ("fair", "free", "sensitive_features", "y", "control_features", "sample_weight")
-    return PredictedRows(
-        name=first.name,
-        constrained=first.constrained,
-        **{name: stacked(name) for name in columns},
-    )
+            X = encode(table.pipeline, convert_columns(rows, table.kinds, file.path.name))
+            yield EncodedRows(X, y[keep], table.roles.metadata(rows))

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from meanparity.data.pool import Pool
 from meanparity.report import PredictedRows, Report, make_report
-from meanparity.tables.encoding import EncodedTable
+from meanparity.tables.encoding import EncodedRows, EncodedTable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,45 +38,6 @@ class TableModel:
     row_sets: tuple[PredictedRows, ...]
     n_dropped: int
 
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        table: EncodedTable,
-        pool: Pool | None,
-        selection: str,
-        *,
-        train: PredictedRows | None = None,
-        n_dropped: int | None = None,
-    ) -> TableModel:
-        """Predict held-out rows, the pool, and, unless they are given, the training rows.
-
-        Parameters
-        ----------
-        estimator, table, selection
-            As in `TableModel`.
-        pool : Pool or None
-            The pool of the fit.
-        train : PredictedRows, optional
-            All training rows, if not all of them are in memory.
-        n_dropped : int, optional
-            Number of rows without a target, if not all rows are in memory.
-        """
-        test = table.test
-        row_sets = [
-            _training_rows(estimator, table) if train is None else train,
-            predict_rows(estimator, "held-out rows", test.X, test.y, test.metadata),
-        ]
-        if pool is not None:
-            metadata = {name: getattr(pool, name) for name in test.metadata}
-            row_sets.append(
-                predict_rows(
-                    estimator, "rows of the pool", pool.X, None, metadata, constrained=True
-                )
-            )
-        n_dropped = table.n_dropped if n_dropped is None else n_dropped
-        return cls(table, estimator, selection, tuple(row_sets), n_dropped)
-
     @property
     def pipeline(self) -> Pipeline:
         """Predicts from the columns of the table; its last step is the estimator."""
@@ -95,11 +56,9 @@ class TableModel:
         facts : mapping of str to str, optional
             Further facts for the last section of the page.
         """
-        import pandas as pd
-
         table, train = self.table, self.row_sets[0]
-        if len(train) > len(table.train.y):  # drivers and proxies come from the rows in memory
-            train = _training_rows(self.estimator, table)
+        if len(train) > len(table.train.X):  # drivers and proxies come from the rows in memory
+            train = predict_rows(self.estimator, train.name, table.train, constrained=True)
         features = pd.DataFrame(table.train.X, columns=table.names)
         return make_report(
             self.row_sets,
@@ -126,21 +85,9 @@ class TableModel:
         }
 
 
-def _training_rows(estimator: Any, table: EncodedTable) -> PredictedRows:
-    """Predict the training rows that are in memory."""
-    rows = table.train
-    return predict_rows(estimator, "training rows", rows.X, rows.y, rows.metadata, constrained=True)
-
-
 def predict_rows(
-    estimator: Any,
-    name: str,
-    X: Any,
-    y: Any,
-    metadata: Mapping[str, Any],
-    *,
-    constrained: bool = False,
+    estimator: Any, name: str, rows: EncodedRows, *, constrained: bool = False
 ) -> PredictedRows:
     """Predict encoded rows with the constrained and the unconstrained model."""
-    fair, free = estimator.tradeoff_.predict(X, [0.0, 1.0])
-    return PredictedRows(name, fair, free, y=y, constrained=constrained, **metadata)
+    fair, free = estimator.tradeoff_.predict(rows.X, [0.0, 1.0])
+    return PredictedRows(name, fair, free, y=rows.y, constrained=constrained, **rows.metadata)

@@ -5,27 +5,23 @@ from __future__ import annotations
 import csv
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from functools import lru_cache
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from meanparity.data.files import FORMATS
 from meanparity.linalg.memory import require_memory
 
 _MEMORY_FACTORS = {"csv": 4, "tsv": 4, "parquet": 12, "feather": 4}  # memory over file size
+SEPARATORS = {"csv": ",", "tsv": "\t"}
 _BATCH_ROWS = 100_000
-_TYPES = {"text": "str", "number": "float64"}
 LARGE = 2**30  # bytes: a table that would take more memory is read in batches
 
 
-def is_large(path: str | Path) -> bool:
-    """Return whether the table in a file should be read in batches of rows."""
-    path, form = _check_file(Path(path))
-    return _memory(path, form) > LARGE
-
-
-def read_frame(path: str | Path, columns: Sequence[str] | None = None) -> Any:
+def read_frame(path: str | Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
     r"""Read a table from a CSV, TSV, Parquet or Feather file.
 
     Parameters
@@ -47,54 +43,11 @@ def read_frame(path: str | Path, columns: Sequence[str] | None = None) -> Any:
     >>> read_frame(path).shape
     (2, 2)
     """
-    import pandas as pd
-
-    path, form = _check_file(Path(path))
-    if columns is not None and is_large(path):
-        batches = (batch[[c for c in columns if c in batch]] for batch in read_batches(path))
-        return pd.concat(batches, ignore_index=True)
-    what = f"The table in {path.name}"
-    require_memory(_memory(path, form), what=what, advice="Free some memory.")
-    with _readable_errors(path, form):
-        if form in ("csv", "tsv"):
-            frame = pd.read_csv(path, low_memory=False, **_csv_options(form))
-        elif form == "parquet":
-            frame = pd.read_parquet(path)
-        else:
-            frame = pd.read_feather(path)
-    return _check_frame(frame, path)
-
-
-def read_batches(path: str | Path, kinds: Mapping[str, str] | None = None) -> Iterator[Any]:
-    """Read the same table in batches of rows, in which each column always has the same type.
-
-    The index of each batch counts the rows of the file, starting from 0.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    kinds : mapping of str to str, optional
-        Columns of text files that contain "text" or "number", whatever they look like.
-
-    Yields
-    ------
-    pandas data frame
-    """
-    path, form = _check_file(Path(path))
-    rows = 0
-    with ExitStack() as opened:
-        with _readable_errors(path, form):
-            batches = _open_batches(path, form, kinds or {}, opened)
-        while True:
-            with _readable_errors(path, form):
-                batch = next(batches, None)
-            if batch is None:
-                break
-            yield _check_frame(batch, path, first_row=rows)
-            rows += len(batch)
-    if not rows:
-        _refuse_empty(path)
+    file = TableFile(path)
+    if columns is None or not file.is_large:
+        return file.read()
+    batches = (batch[[c for c in columns if c in batch]] for batch in file.batches())
+    return pd.concat(batches, ignore_index=True)
 
 
 def file_format(path: Path) -> str:
@@ -119,116 +72,144 @@ def file_sha256(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _memory(path: Path, form: str) -> int:
-    return _MEMORY_FACTORS[form] * path.stat().st_size
+class TableFile:
+    """A table in a file.
 
-
-def _open_batches(
-    path: Path, form: str, kinds: Mapping[str, str], opened: ExitStack
-) -> Iterator[Any]:
-    if form in ("csv", "tsv"):
-        import pandas as pd
-
-        state = path.stat()
-        known = {**_text_file_kinds(path, form, state.st_size, state.st_mtime_ns), **kinds}
-        types: Any = {name: _TYPES.get(kind, kind) for name, kind in known.items()}
-        return opened.enter_context(
-            pd.read_csv(path, chunksize=_BATCH_ROWS, dtype=types, **_csv_options(form))
-        )
-    import pyarrow.dataset as pads
-
-    batches = pads.dataset(path, format=form).to_batches(batch_size=_BATCH_ROWS)
-    return (batch.to_pandas() for batch in batches if batch.num_rows)
-
-
-@lru_cache(maxsize=8)
-def _text_file_kinds(path: Path, form: str, size: int, changed: int) -> dict[str, str]:
-    """Types of the columns of a text file, from all of its rows.
-
-    `size` and `changed` make the cache forget a file that has changed.
+    Parameters
+    ----------
+    path : str or path
+        A CSV, TSV, Parquet or Feather file. Its name and its header are checked at once.
     """
-    import pandas as pd
 
-    found: dict[str, set[str]] = {}
-    options = {"chunksize": _BATCH_ROWS, "low_memory": False, **_csv_options(form)}
-    with pd.read_csv(path, **options) as batches:
-        for batch in batches:
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if not self.path.exists():
+            raise FileNotFoundError(f"There is no file {str(self.path)!r}.")
+        if self.path.is_dir():
+            raise ValueError(f"{str(self.path)!r} is a folder. Pass one file.")
+        self.format = file_format(self.path)
+        size = self.path.stat().st_size
+        if not size:
+            raise ValueError(f"{str(self.path)!r} is empty. Pass a file with a header and rows.")
+        self._memory = _MEMORY_FACTORS[self.format] * size
+        self._check_header()
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the table should be read in batches of rows."""
+        return self._memory > LARGE
+
+    def read(self) -> pd.DataFrame:
+        """Read the whole table. The index counts its rows, starting from 0."""
+        what = f"The table in {self.path.name}"
+        require_memory(self._memory, what=what, advice="Free some memory.")
+        with self._readable_errors():
+            if self.format in SEPARATORS:
+                frame = pd.read_csv(self.path, low_memory=False, **self._csv_options)
+            elif self.format == "parquet":
+                frame = pd.read_parquet(self.path)
+            else:
+                frame = pd.read_feather(self.path)
+        self._refuse_empty(len(frame))
+        return self._number_rows(frame, 0)
+
+    def batches(self, types: Mapping[str, str] | None = None) -> Iterator[pd.DataFrame]:
+        """Read the table in batches of rows, in which each column always has the same type.
+
+        The index of each batch counts the rows of the file, starting from 0.
+
+        Parameters
+        ----------
+        types : mapping of str to str, optional
+            Types in which to read columns of CSV and TSV files, whatever they look like.
+        """
+        rows = 0
+        for batch in self._unchecked_batches(types or {}):
+            yield self._number_rows(batch, rows)
+            rows += len(batch)
+        self._refuse_empty(rows)
+
+    def _unchecked_batches(self, types: Mapping[str, str]) -> Iterator[pd.DataFrame]:
+        with self._readable_errors():
+            if self.format in SEPARATORS:
+                yield from self._csv_batches(dtype={**self._csv_types, **types})
+            else:
+                import pyarrow.dataset as pads
+
+                dataset = pads.dataset(self.path, format=self.format)
+                for batch in dataset.to_batches(batch_size=_BATCH_ROWS):
+                    if batch.num_rows:
+                        yield batch.to_pandas()
+
+    def _csv_batches(self, **options: Any) -> Iterator[pd.DataFrame]:
+        options |= {"chunksize": _BATCH_ROWS, **self._csv_options}
+        with pd.read_csv(self.path, **options) as batches:
+            yield from batches
+
+    @cached_property
+    def _csv_types(self) -> dict[str, str]:
+        """Types of the columns of a CSV or TSV file, from all of its rows."""
+        kinds: dict[str, set[str]] = {}
+        for batch in self._csv_batches(low_memory=False):
             for name, column in batch.items():
-                kind = column.dtype.kind
-                seen = found.setdefault(str(name), set())
-                if not column.isna().all():
-                    seen.add(kind if kind in "iuf" else "text")
-    kinds = {}
-    for name, seen in found.items():
-        if seen and seen <= {"i", "u"}:
-            kinds[name] = "Int64"
-        else:
-            kinds[name] = "text" if "text" in seen else "number"
-    return kinds
+                found = kinds.setdefault(str(name), set())
+                if column.notna().any():
+                    found.add(column.dtype.kind if column.dtype.kind in "iuf" else "text")
+        types = {}
+        for name, found in kinds.items():
+            if found and found <= {"i", "u"}:
+                types[name] = "Int64"
+            else:
+                types[name] = "str" if "text" in found else "float64"
+        return types
 
+    @property
+    def _csv_options(self) -> dict[str, Any]:
+        return {"sep": SEPARATORS[self.format], "encoding": "utf-8-sig"}
 
-@contextmanager
-def _readable_errors(path: Path, form: str) -> Iterator[None]:
-    """Turn whatever a reader raises into one sentence that names the file."""
-    try:
-        yield
-    except (OSError, MemoryError):
-        raise
-    except Exception as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"{str(path)!r} cannot be read as {form}: {reason}") from error
+    def _check_header(self) -> None:
+        # pandas would rename repeated columns of a CSV file
+        names: Sequence[str] = ()
+        with self._readable_errors():
+            if self.format in SEPARATORS:
+                with self.path.open(newline="", encoding="utf-8-sig") as file:
+                    names = next(csv.reader(file, delimiter=SEPARATORS[self.format]), [])
+            elif self.format == "parquet":
+                import pyarrow.parquet
 
-
-def _csv_options(form: str) -> dict[str, Any]:
-    return {"sep": "\t" if form == "tsv" else ",", "encoding": "utf-8-sig"}
-
-
-def _check_file(path: Path) -> tuple[Path, str]:
-    """Return the path and the format of a file, or raise an error that says what is wrong."""
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {str(path)!r}.")
-    if path.is_dir():
-        raise ValueError(f"{str(path)!r} is a folder. Pass one file.")
-    form = file_format(path)
-    if not path.stat().st_size:
-        raise ValueError(f"{str(path)!r} is empty. Pass a file with a header and rows.")
-    if form in ("csv", "tsv"):
-        with (
-            _readable_errors(path, form),
-            path.open(newline="", encoding="utf-8-sig") as file,
-        ):
-            header = next(csv.reader(file, delimiter=_csv_options(form)["sep"]), [])
-        _refuse_repeated(header, path)
-        if len(header) == 1 and ";" in header[0]:
+                names = pyarrow.parquet.read_schema(self.path).names
+        self._refuse_repeated(names)
+        if self.format in SEPARATORS and len(names) == 1 and ";" in names[0]:
             raise ValueError(
-                f"The columns of {path.name} are separated by semicolons. Save it with commas."
+                f"The columns of {self.path.name} are separated by semicolons. Save it with commas."
             )
-    elif form == "parquet":
-        import pyarrow.parquet
 
-        with _readable_errors(path, form):
-            names = pyarrow.parquet.read_schema(path).names
-        _refuse_repeated(names, path)
-    return path, form
+    def _number_rows(self, frame: pd.DataFrame, first: int) -> pd.DataFrame:
+        frame.columns = [str(name) for name in frame.columns]
+        self._refuse_repeated(list(frame.columns))
+        return frame.set_axis(range(first, first + len(frame)), axis="index")
 
+    def _refuse_repeated(self, names: Sequence[str]) -> None:
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise ValueError(
+                f"{self.path.name} has {names.count(repeated)} columns named {repeated!r}. Rename "
+                "them."
+            )
 
-def _refuse_repeated(names: Sequence[str], path: Path) -> None:
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise ValueError(
-            f"{path.name} has {names.count(repeated[0])} columns named {repeated[0]!r}. Rename "
-            "them."
-        )
+    def _refuse_empty(self, rows: int) -> None:
+        if not rows:
+            raise ValueError(f"{self.path.name} has columns but no rows. Pass a file with rows.")
 
-
-def _refuse_empty(path: Path) -> None:
-    raise ValueError(f"{path.name} has columns but no rows. Pass a file with rows.")
-
-
-def _check_frame(frame: Any, path: Path, *, first_row: int = 0) -> Any:
-    names = [str(name) for name in frame.columns]
-    _refuse_repeated(names, path)
-    if not len(frame):
-        _refuse_empty(path)
-    frame.columns = names
-    return frame.set_axis(range(first_row, first_row + len(frame)), axis="index")
+    @contextmanager
+    def _readable_errors(self) -> Iterator[None]:
+        """Turn whatever a reader raises into one sentence that names the file."""
+        try:
+            yield
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise ValueError(
+                f"{str(self.path)!r} cannot be read as {self.format}: {reason}"
+            ) from error

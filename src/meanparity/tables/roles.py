@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from meanparity._typing import FloatArray
 from meanparity.exceptions import did_you_mean
+from meanparity.tables.kinds import parse_cells
 
 _MOST_LISTED = 20  # columns named in an error message
 
@@ -45,11 +47,10 @@ class Roles:
     ignored: tuple[str, ...] = ()
     exclude_sensitive: bool = False
 
-    def check(self, frame: Any, name: str, *, target: bool = True) -> None:
+    def check(self, frame: pd.DataFrame, name: str) -> None:
         """Raise an error if a column is missing from the table, or has two roles."""
         columns = [*self.sensitive, *self.control, *self.ignored]
-        columns += [self.weight] if self.weight else []
-        columns += [self.target] if target and self.target else []
+        columns += [column for column in (self.weight, self.target) if column]
         for column in columns:
             if column not in frame.columns:
                 hint = did_you_mean(column, frame.columns)
@@ -64,7 +65,7 @@ class Roles:
                     "and ignored columns. Give it one role."
                 )
 
-    def features(self, frame: Any) -> list[str]:
+    def features(self, frame: pd.DataFrame) -> list[str]:
         """Return the names of the feature columns."""
         others = {self.target, self.weight, *self.ignored}
         others |= set(self.sensitive) if self.exclude_sensitive else set()
@@ -76,28 +77,24 @@ class Roles:
             )
         return features
 
-    def numbers(self, frame: Any, column: str) -> FloatArray:
+    def numbers(self, frame: pd.DataFrame, column: str) -> FloatArray:
         """Return a numeric column, with NaN where a cell is empty."""
-        values = frame[column]
-        if values.dtype.kind not in "biuf":
-            import pandas as pd
+        values, bad = parse_cells(frame[column], "number")
+        if values.dtype.kind in "mM":
+            bad = values  # pandas would count nanoseconds
+        if len(bad):
+            raise ValueError(
+                f"The column {column!r} must contain numbers, but has {bad.iloc[0]!r} in row "
+                f"{bad.index[0] + 1}. Choose another column, or convert this one to numbers."
+            )
+        numbers: FloatArray = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        return numbers
 
-            numbers = pd.to_numeric(values, errors="coerce")
-            bad = values[numbers.isna() & values.notna()]
-            if values.dtype.kind in "mM":
-                bad = values
-            if len(bad):
-                raise ValueError(
-                    f"The column {column!r} must contain numbers, but has {bad.iloc[0]!r} in row "
-                    f"{bad.index[0] + 1}. Choose another column, or convert this one to numbers."
-                )
-            values = numbers
-        found: FloatArray = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        return found
-
-    def metadata(self, frame: Any) -> dict[str, Any]:
+    def metadata(self, frame: pd.DataFrame) -> dict[str, Any]:
         """Return sensitive columns, control columns and weights as parameters of `fit`."""
-        weights = None
+        metadata = {"sensitive_features": frame[list(self.sensitive)]}
+        if self.control:
+            metadata["control_features"] = frame[list(self.control)]
         if self.weight is not None:
             weights = self.numbers(frame, self.weight)
             bad = ~(np.isfinite(weights) & (weights >= 0))
@@ -106,13 +103,14 @@ class Roles:
                     f"The weight column {self.weight!r} contains {float(weights[bad][0])!r}. "
                     "Weights must be finite and not negative."
                 )
-        return {
-            "sensitive_features": frame[list(self.sensitive)],
-            "control_features": frame[list(self.control)] if self.control else None,
-            "sample_weight": weights,
-        }
+            metadata["sample_weight"] = pd.Series(weights, frame.index)
+        return metadata
 
-    def refuse_empty_cells(self, frame: Any, keep: Any = True) -> None:
+    def combined(self, frame: pd.DataFrame) -> pd.Series:
+        """Return the sensitive values of each row as one text, such as "F, white"."""
+        return frame[list(self.sensitive)].astype(object).map(str).agg(", ".join, axis=1)
+
+    def refuse_empty_cells(self, frame: pd.DataFrame, keep: Any = True) -> None:
         """Raise an error if a sensitive or control cell is empty in one of the rows to keep."""
         for column in (*self.sensitive, *self.control):
             empty = frame[column].isna() & keep

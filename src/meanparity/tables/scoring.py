@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from meanparity.exceptions import warn
 from meanparity.persistence import Saved
 from meanparity.tables.encoding import encode, require_columns
 from meanparity.tables.kinds import convert_columns, unknown_categories
-from meanparity.tables.reading import read_batches
+from meanparity.tables.reading import TableFile
 from meanparity.tables.writing import write_batches
 
 _NEEDED = {"columns", "kinds", "categories", "target", "unfairness"}
@@ -31,7 +31,7 @@ def score_file(
         Input and output files. Their extensions determine the formats.
     unfairness : float, optional
         Position between the constrained (0) and the unconstrained model (1); by default that of
-        the saved model.
+        the saved model, which is the only one that a minimal file contains.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def score_file(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> import numpy as np, pandas as pd
+    >>> import numpy as np
     >>> from meanparity.persistence import read, save
     >>> from meanparity.tables import Roles, fit_table, read_frame, write_frame
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -60,21 +60,29 @@ def score_file(
             "This file does not contain a model of a table. Load it with meanparity.persistence "
             "and call predict."
         )
-    kinds, target, name = about["kinds"], f"predicted {about['target']}", Path(source).name
-    text_columns = {column: "text" for column, kind in kinds.items() if kind == "text"}
     encoder, estimator = pipeline[:-1], pipeline[-1]
-    function = estimator if unfairness is None else estimator.tradeoff_.at(unfairness)
+    if unfairness is not None:
+        if saved.minimal:
+            raise ValueError(
+                "The unfairness of a minimal model file cannot be changed, because the file "
+                f"contains one model only, with unfairness {about['unfairness']:.3g}. Predict "
+                "without --unfairness, or fit the model again without --minimal (unfairness=None "
+                "and minimal=False in Python)."
+            )
+        estimator = estimator.tradeoff_.at(unfairness)
+    kinds, target, name = about["kinds"], f"predicted {about['target']}", Path(source).name
+    text_columns = {column: "str" for column, kind in kinds.items() if kind == "text"}
     unknown: dict[str, set[str]] = {}
 
-    def scored_batches() -> Iterator[Any]:
-        for batch in read_batches(source, text_columns):
+    def scored_batches() -> Iterator[pd.DataFrame]:
+        for batch in TableFile(source).batches(text_columns):
             require_columns(batch, about["columns"], name)
             if target in batch.columns:
                 raise ValueError(f"{name} already has a column {target!r}. Rename it.")
             rows = convert_columns(batch, kinds, name)
             for column, values in unknown_categories(rows, about["categories"]).items():
                 unknown.setdefault(column, set()).update(values)
-            yield batch.assign(**{target: function.predict(encode(encoder, rows))})
+            yield batch.assign(**{target: estimator.predict(encode(encoder, rows))})
 
     n_rows = write_batches(scored_batches(), out)
     for column, values in unknown.items():

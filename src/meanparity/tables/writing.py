@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from meanparity.files import draft_of
-from meanparity.tables.reading import file_format
+from meanparity.tables.reading import SEPARATORS, file_format
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write_frame(frame: Any, path: str | Path) -> None:
+def write_frame(frame: pd.DataFrame, path: str | Path) -> None:
     r"""Write a data frame to a CSV, TSV, Parquet or Feather file.
 
     Parameters
@@ -24,7 +27,7 @@ def write_frame(frame: Any, path: str | Path) -> None:
 
     Examples
     --------
-    >>> import pandas as pd, pathlib, tempfile
+    >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "people.csv"
     >>> write_frame(pd.DataFrame({"sex": ["F"], "pay": [20.5]}), path)
     >>> path.read_text()
@@ -33,7 +36,7 @@ def write_frame(frame: Any, path: str | Path) -> None:
     write_batches([frame], path)
 
 
-def write_batches(batches: Iterable[Any], path: str | Path) -> int:
+def write_batches(batches: Iterable[pd.DataFrame], path: str | Path) -> int:
     """Write data frames with the same columns one below the other, and count their rows.
 
     In CSV and TSV files, text that a spreadsheet would run as a formula gets a leading apostrophe.
@@ -51,30 +54,25 @@ def write_batches(batches: Iterable[Any], path: str | Path) -> int:
     int
         Number of rows.
     """
-    path = Path(path)
-    form = file_format(path)
-    with draft_of(path) as draft:
-        if form in ("csv", "tsv"):
-            return _write_text(batches, draft, "\t" if form == "tsv" else ",")
+    form = file_format(Path(path))
+    with draft_of(Path(path)) as draft:
+        if form in SEPARATORS:
+            return _write_text(batches, draft, SEPARATORS[form])
         return _write_arrow(batches, draft, form)
 
 
-def escape_formulas(frame: Any) -> Any:
+def escape_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     r"""Return the frame with an apostrophe before text and names that look like formulas.
 
     Examples
     --------
-    >>> import pandas as pd
     >>> frame = pd.DataFrame({"=a": ["=1+1", "plain", None], "n": [-1, 2, 3]})
     >>> escape_formulas(frame).to_csv(index=False)
     "'=a,n\n'=1+1,-1\nplain,2\n,3\n"
     """
-    safe = frame.copy()
-    for name in safe.columns:
-        if safe[name].dtype.kind not in "biufcmM":
-            safe[name] = safe[name].map(_escape_formula)
-    safe.columns = [_escape_formula(name) for name in safe.columns]
-    return safe
+    text = [name for name in frame.columns if frame[name].dtype.kind not in "biufcmM"]
+    safe = frame.assign(**{name: frame[name].map(_escape_formula) for name in text})
+    return safe.rename(columns=_escape_formula)
 
 
 def _escape_formula(value: Any) -> Any:
@@ -82,7 +80,7 @@ def _escape_formula(value: Any) -> Any:
     return f"'{value}" if is_formula else value
 
 
-def _write_text(batches: Iterable[Any], path: Path, separator: str) -> int:
+def _write_text(batches: Iterable[pd.DataFrame], path: Path, separator: str) -> int:
     rows = 0
     with path.open("w", newline="", encoding="utf-8") as file:
         for number, batch in enumerate(batches):
@@ -91,22 +89,17 @@ def _write_text(batches: Iterable[Any], path: Path, separator: str) -> int:
     return rows
 
 
-def _write_arrow(batches: Iterable[Any], path: Path, form: str) -> int:
+def _write_arrow(batches: Iterable[pd.DataFrame], path: Path, form: str) -> int:
     import pyarrow as pa
-    import pyarrow.feather
     import pyarrow.parquet
 
-    rows, writer = 0, None
-    try:
-        for batch in batches:
-            table = pa.Table.from_pandas(batch, preserve_index=False)
-            if writer is None and form == "parquet":
-                writer = pyarrow.parquet.ParquetWriter(path, table.schema)
-            elif writer is None:
-                writer = pa.ipc.new_file(path, table.schema)
-            writer.write_table(table.cast(writer.schema) if form == "parquet" else table)
+    rows, remaining = 0, iter(batches)
+    first = next(remaining)
+    schema = pa.Schema.from_pandas(first, preserve_index=False)
+    open_writer = pyarrow.parquet.ParquetWriter if form == "parquet" else pa.ipc.new_file
+    with open_writer(path, schema) as writer:
+        for batch in chain([first], remaining):
+            # columns that are empty in one batch may have another type there
+            writer.write_table(pa.Table.from_pandas(batch, schema, preserve_index=False))
             rows += len(batch)
-    finally:
-        if writer is not None:
-            writer.close()
     return rows
