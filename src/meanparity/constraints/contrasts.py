@@ -59,10 +59,10 @@ class _Piece(NamedTuple):
 
 
 def mean_contrasts(rows: Rows, functions: NumberFunctions = _LINEAR) -> Functionals:
-    """Differences of group means, and covariances with numbers; maybe none at all.
+    """Differences of group means, and covariances with numbers; there may be none.
 
-    `gaps` of values are, for each group, its mean less the mean of all groups (of its stratum),
-    and, for each function of a sensitive number, scaled to variance one, the covariance with it.
+    The `gaps` of values are the mean of each group minus the mean of all groups (of its stratum),
+    and the covariance with each function of a sensitive number, scaled to variance one.
     """
     groupings, blocks = rows.groupings, []
     only_groups = len(groupings) == 1 and not rows.schema.continuous
@@ -148,7 +148,7 @@ def orthonormal(mass: FloatArray, features: FloatArray, largest: float = 0.0) ->
     root = np.sqrt(mass)
     left, sizes, _ = np.linalg.svd(root[:, None] * features, full_matrices=False)
     basis = left[:, sizes > _RANK * max(sizes.max(initial=0.0), largest)]
-    # once more at right angles to the constants, of which faint features keep some rounding
+    # faint features keep some rounding in the direction of the constants: remove it once more
     unit = root / np.linalg.norm(root)
     basis, _ = np.linalg.qr(basis - np.outer(unit, unit @ basis))
     table: FloatArray = basis / root[:, None]
@@ -202,7 +202,7 @@ def _pieces(
 
 
 def _groups(mass: FloatArray, codes: IntArray, names: tuple[str, ...]) -> Iterator[_Piece]:
-    """The mean of each group less the mean of all that are in one."""
+    """The mean of each group minus the mean of all rows that are in a group."""
     present, inside = np.unique(codes[codes >= 0]), codes >= 0
     if len(present) < 2:
         return

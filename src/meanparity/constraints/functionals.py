@@ -53,7 +53,7 @@ class Functionals:
 
     @classmethod
     def none(cls, n_rows: int) -> Functionals:
-        """No functionals at all of n rows."""
+        """No functionals of n rows."""
         empty = np.zeros((1, 0))
         return cls(np.zeros(n_rows, np.intp), empty, np.zeros((0, 1)), empty[:0], (), False)
 
@@ -80,7 +80,7 @@ class Functionals:
 
         Examples
         --------
-        The first two rows together are 3 above the third one, twice over:
+        The sum of the first two rows is 3 more than twice the third one, stated twice:
 
         >>> f = Functionals.from_weights([[1, 2], [1, 2], [-2, -4]], targets=[3, 6])
         >>> len(f)
@@ -113,7 +113,7 @@ class Functionals:
         return cls(np.arange(len(C)), T, found, units, tuple(names), False)
 
     def above(self, other: Functionals) -> Functionals:
-        """These functionals of some rows and others of more rows that follow them."""
+        """These functionals followed by others, whose rows come below the rows of these."""
         parts, k = (self, other), self.table.shape[0]
         weights = [np.ones(f.n_rows) if f.weights is None else f.weights for f in parts]
         m = max(f.targets.shape[1] for f in parts)
@@ -172,10 +172,17 @@ class Functionals:
 
         Values of several functions side by side, (n, e·m), have the same targets.
         """
-        targets, columns = self.targets, values.shape[1]
+        return self._gaps(self.apply(values))
+
+    def gaps_of_sums(self, sums: FloatArray) -> FloatArray:
+        """The same from weighted sums of values over the rows that share a code, (k, m)."""
+        return self._gaps(self.table.T @ sums)
+
+    def _gaps(self, applied: FloatArray) -> FloatArray:
+        targets, columns = self.targets, applied.shape[1]
         if targets.shape[1] not in (1, columns):
             targets = np.tile(targets, columns // targets.shape[1])
-        gaps: FloatArray = self.units @ (self.apply(values) - targets)
+        gaps: FloatArray = self.units @ (applied - targets)
         return gaps
 
     def touches(self, rows: NDArray[np.bool_]) -> bool:

@@ -22,7 +22,7 @@ class NumberFunctions:
     n_knots : int or None
         Number of knots of splines; None for powers.
     knots : tuple of (str, tuple of float)
-        Where they are, for each column; settled on the training rows.
+        Their positions, for each column; settled on the training rows.
     """
 
     degree: int = 1
@@ -89,7 +89,7 @@ def orthogonal_powers(values: FloatArray, degree: int) -> FloatArray:
 
 
 def _quantiles(values: FloatArray, weights: FloatArray, count: int) -> FloatArray:
-    """Values at `count` even shares of the weight, the smallest and the largest among them."""
+    """Values at `count` equally spaced shares of the weight, from the smallest to the largest."""
     order = np.argsort(values)
     share = np.cumsum(weights[order])
     at = np.searchsorted(share / share[-1], np.linspace(0, 1, count) - 1e-12)

@@ -1,4 +1,4 @@
-"""Named columns out of arrays, frames, series and mappings, and what kind each column is."""
+"""Named columns of arrays, frames, series and mappings, and the kind of each column."""
 
 from __future__ import annotations
 

@@ -172,11 +172,18 @@ class Cells:
         """Sum of the weights in each cell: (k,)."""
         return np.bincount(self.codes, weights=self.weights, minlength=self.count).astype(float)
 
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Weighted sum of values, (n, m), in each cell: (k, m)."""
+        weighted = values if self.weights is None else self.weights[:, None] * values
+        return group_sums(self.codes, weighted, self.count)
+
+    def divide(self, sums: FloatArray) -> FloatArray:
+        """Means from sums in each cell, (k, m), zero in cells without weight."""
+        return np.asarray(sums / np.where(self.mass > 0, self.mass, 1.0)[:, None])
+
     def means(self, values: FloatArray) -> FloatArray:
         """Mean of values, (n, m), in each cell, zero in cells without weight: (k, m)."""
-        weighted = values if self.weights is None else self.weights[:, None] * values
-        mass = np.where(self.mass > 0, self.mass, 1.0)
-        return np.asarray(group_sums(self.codes, weighted, self.count) / mass[:, None])
+        return self.divide(self.sums(values))
 
 
 def one_cell(n_rows: int) -> Cells:

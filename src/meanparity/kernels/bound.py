@@ -139,14 +139,14 @@ class PairwiseKernel(BoundKernel):
     points: Features
 
     def block(self, rows: Features, points: slice = ALL, out: Out = None) -> FloatArray:
-        """What scikit-learn gives."""
+        """The values of scikit-learn's `pairwise_kernels`."""
         values = pairwise_kernels(rows, self.points[points], metric=self.metric, **self.params)
         return _written(values, out)
 
 
 @dataclass(frozen=True, eq=False)
 class PrecomputedKernel(BoundKernel):
-    """Rows are kernel values with the points already."""
+    """A kernel whose rows are kernel values with the points already."""
 
     def block(self, rows: Features, points: slice = ALL, out: Out = None) -> FloatArray:
         """The columns of the points."""
@@ -155,13 +155,13 @@ class PrecomputedKernel(BoundKernel):
 
 @dataclass(frozen=True, eq=False)
 class ColumnsKernel(BoundKernel):
-    """A kernel that looks at some columns."""
+    """A kernel of some of the columns."""
 
     inner: BoundKernel
     positions: list[int]
 
     def block(self, rows: Features, points: slice = ALL, out: Out = None) -> FloatArray:
-        """The inner kernel of some columns."""
+        """The inner kernel of these columns."""
         return self.inner.block(rows[:, self.positions], points, out)
 
 
@@ -199,8 +199,8 @@ def sigmoid(X: Features, gamma: float, coef0: float) -> ProductKernel:
 def rbf(X: Features, gamma: float) -> ProductKernel:
     """``exp(−γ‖x − z‖²)``, with ``−γ‖x − z‖²`` as one product of rows with two more entries.
 
-    Distances do not depend on the origin, so dense rows are centred first: their norms then cost
-    no digits when the data lie far from zero.
+    Distances do not depend on the origin, so dense rows are centred first. Otherwise the norms of
+    rows far from zero would cost digits.
     """
     origin = None if sparse.issparse(X) else X.mean(axis=0)
     right = _shift(X, origin)
@@ -272,7 +272,7 @@ def _written(values: Any, out: Out) -> FloatArray:
 
 
 def check_gram(K: Features) -> None:
-    """Refuse a precomputed kernel matrix that cannot be one."""
+    """Refuse a precomputed kernel matrix that is not square or not symmetric."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"kernel='precomputed' needs the square kernel matrix of the training rows in fit, but "
@@ -288,7 +288,7 @@ def check_gram(K: Features) -> None:
 
 
 def check_function(block: FloatArray, kernel: Callable[..., Any]) -> None:
-    """Refuse a function that is no kernel, from its values on a few rows."""
+    """Refuse a function that is not a kernel, judging by its values on a few rows."""
     if not np.isfinite(block).all() or abs(block - block.T).max() > 1e-10 * abs(block).max():
         raise ValueError(
             f"kernel={kernel!r} is not finite or not symmetric on the first rows. A kernel of two "

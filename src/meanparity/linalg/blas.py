@@ -4,11 +4,11 @@ SciPy's Python wrappers copy every block whose rows are not contiguous, and NumP
 a product without a temporary array. The routines behind `scipy.linalg.cython_blas` take a leading
 dimension, so they work on a block where it lies; this module calls them. All arrays are float64,
 two-dimensional, with unit stride along the last axis ("row-major with a leading dimension").
-Products go the same way: NumPy and SciPy bring a BLAS each, and threads of the one that wait
-for work take time from those of the other.
+Products are computed here too: NumPy and SciPy each bring a BLAS, and idle threads of one take time
+from the threads of the other.
 
-A matrix that is row-major here is its own transpose to Fortran: a lower triangle is passed as an
-upper one, and a product is written down backwards.
+Fortran sees a row-major matrix as its transpose: a lower triangle is passed as an upper one, and
+the factors of a product are passed in reverse order.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ _ONE, _ZERO, _MINUS = (ctypes.byref(ctypes.c_double(value)) for value in (1.0, 0
 def _block(array: FloatArray, *, factor: bool = False) -> tuple[Any, Any, bytes, FloatArray]:
     """Address and leading dimension of a row-major block of float64.
 
-    A factor of a product may be a transposed view, of which b"T" says so, and it is copied if it
-    is not row-major either way. The last item is the array at the address, which must stay alive.
+    A factor of a product may also be the transpose of such a block (b"T"), and anything else is
+    copied. The last item is the array at the address, which must stay alive.
     """
     for trans, view in ((b"N", array), (b"T", array.T)) if factor else ((b"N", array),):
         (rows, columns), (down, right) = view.shape, view.strides

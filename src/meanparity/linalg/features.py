@@ -18,8 +18,8 @@ def pivoted_cholesky(
 ) -> FloatArray:
     """Features F with ``F @ F.T = R`` for a symmetric positive semidefinite R, never built whole.
 
-    Each step takes the row with the largest diagonal left over and stops when that is
-    `tolerance` times the largest at the start, so F has as many columns as R has numerical rank.
+    Each step takes the row with the largest remaining diagonal entry, until that is `tolerance`
+    times the largest one at the start: F has as many columns as the numerical rank of R.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ def pivoted_cholesky(
     column : callable
         ``column(j)`` gives column j of R, (k,).
     tolerance : float
-        Relative size of the diagonal at which the rest is taken for rounding.
+        Relative size of the diagonal at which the rest counts as rounding.
     max_rank : int, optional
-        Columns of F at most, whatever is left.
+        Largest number of columns of F.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def pivoted_cholesky(
 
 
 def dense_features(R: FloatArray, tolerance: float = 1e-12) -> FloatArray:
-    """The same features, (k, r), from the whole matrix R, (k, k): faster if they are many.
+    """The same features, (k, r), from the whole matrix R, (k, k): faster if there are many.
 
     Examples
     --------

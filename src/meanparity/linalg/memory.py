@@ -1,4 +1,4 @@
-"""How much memory is free, and a refusal before a crash."""
+"""Free memory, and errors before an allocation that would not fit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def available_bytes() -> int:
         except OSError:
             continue
         if limit != "max":
-            # pages of files that can be dropped count as used
+            # cached files count as used, although their pages can be dropped
             cached = dict(zip(statistics[::2], statistics[1::2], strict=False))
             usage -= int(cached.get("inactive_file", 0))
             free = min(free, max(int(limit) - usage, 0))
@@ -60,7 +60,7 @@ def require_memory(needed: int, *, what: str, advice: str) -> None:
 
 
 def format_bytes(count: int) -> str:
-    """Bytes for a person.
+    """A number of bytes in readable units.
 
     Examples
     --------

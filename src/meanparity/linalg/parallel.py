@@ -1,4 +1,4 @@
-"""Blocks of rows on all cores, in order."""
+"""A function of blocks of rows on all cores, with the results in order."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Result = TypeVar("Result")
 
 
 def ordered_map(function: Callable[[Block], Result], blocks: Iterable[Block]) -> Iterator[Result]:
-    """Results of a function that lets go of the interpreter lock, block by block, in order.
+    """The results of a function that releases the interpreter lock, block by block, in order.
 
-    Each core has a block to itself, and the BLAS one thread in it; no more blocks are read than
-    there are cores to work on them. A single block has all threads of the BLAS.
+    Each core works on one block, in which the BLAS has one thread; no more blocks are read than
+    there are cores to work on them. A single block is given all threads of the BLAS.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""One n × n array that holds a symmetric matrix and, after `factor`, its Cholesky factor too.
+"""One n × n array that holds a symmetric matrix and, once factorised, its Cholesky factor too.
 
-The matrix lives in the upper triangle, the factor in the lower one, so that a fit needs the
-memory of one array and products with the matrix stay possible after it was factored.
+The matrix is in the upper triangle and the factor in the lower one, so that a fit needs the memory
+of one array, and products with the matrix remain possible after the factorisation.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ class SymmetricFactor(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SymmetricMatrix:
-    """A symmetric matrix in the upper triangle of `array`; the lower one is room to work in.
+    """A symmetric matrix in the upper triangle of `array`; the lower one is working memory.
 
     Parameters
     ----------
     array : (n, n) float64 array, C-contiguous
         Its upper triangle is the matrix. It is overwritten.
     diagonal : (n,) array
-        The matrix's diagonal, kept apart because the factor's takes its place.
+        The diagonal of the matrix, stored separately because the factor overwrites it.
     """
 
     array: FloatArray
@@ -76,21 +76,21 @@ class SymmetricMatrix:
 
     @staticmethod
     def allocate(n: int, *, advice: str) -> FloatArray:
-        """Room for an n × n matrix, refused when it does not fit into free memory."""
+        """Memory for an n × n matrix; an error if it does not fit into free memory."""
         if 8 * n * n > SMALL:
             require_memory(8 * n * n, what=f"The kernel matrix of {n:,} rows", advice=advice)
         return np.empty((n, n))
 
     @classmethod
     def from_upper(cls, array: FloatArray) -> SymmetricMatrix:
-        """Take over an array whose upper triangle was filled."""
+        """The matrix in the upper triangle of an array, which is used as it is."""
         return cls(array, array.diagonal().copy())
 
     def __len__(self) -> int:
         return len(self.array)
 
     def times(self, Z: FloatArray) -> FloatArray:
-        """The product of the matrix with Z, (n, r), whether it was factored or not."""
+        """The product of the matrix with Z, (n, r), before or after a factorisation."""
         Z, n = np.ascontiguousarray(Z), len(self.array)
         product = self.diagonal[:, None] * Z
         for rows in row_blocks(n, _TILE):
@@ -132,13 +132,13 @@ class SymmetricMatrix:
     def cholesky(self, shift: float, root: FloatArray | None = None) -> Cholesky:
         """Factor ``K + shift·I = L Lᵀ`` into the lower triangle, left-looking, block by block.
 
-        With `root`, (n,), it is ``diag(root) K diag(root) + shift·I`` that is factored; K stays.
+        With `root`, (n,), factor ``diag(root) K diag(root) + shift·I`` instead. K is not changed.
 
         Raises
         ------
         NotPositiveDefiniteError
-            When the shifted matrix is not positive definite to working precision: a pivot is
-            not positive, or nothing but rounding of the diagonal entry that it started from.
+            If the shifted matrix is not positive definite to working precision: a pivot is not
+            positive, or no larger than the rounding error of the entry that it started from.
         """
         A, n, told = self.array, len(self.array), time.monotonic()
         eps = np.finfo(float).eps
@@ -162,7 +162,7 @@ class SymmetricMatrix:
         return Cholesky(A)
 
     def eigen(self) -> Eigen:
-        """Eigendecomposition of K; the matrix itself stays."""
+        """Eigendecomposition of K, which is not changed."""
         n = len(self)
         require_memory(
             3 * 8 * n * n,  # the eigenvectors and what LAPACK's divide and conquer works in
@@ -209,7 +209,7 @@ class Cholesky:
         return float(rcond)
 
     def solve(self, rhs: FloatArray) -> FloatArray:
-        """``A⁻¹ rhs`` for rhs of shape (n, r), by blocked substitution forth and back."""
+        """``A⁻¹ rhs`` for rhs of shape (n, r), by forward and back substitution in blocks."""
         L, Z = self.array, np.array(rhs, order="C")
         blocks = row_blocks(len(L), _block_size(len(L)))
         for rows in blocks:
@@ -233,7 +233,7 @@ class Eigen:
     values, vectors : (n,) and (n, n) arrays
         Eigenvalues and eigenvectors.
     cut : float
-        Eigenvalues below this share of the largest are taken for zero.
+        Eigenvalues below this share of the largest count as zero.
     """
 
     values: FloatArray
@@ -261,12 +261,12 @@ def symmetric_basis(E: FloatArray, cut: float) -> tuple[FloatArray, FloatArray]:
     E : (q, q) array
         Symmetric. All signs are +1 where it is positive semidefinite.
     cut : float
-        Eigenvalues of at most this size are taken for zero.
+        Eigenvalues of at most this size count as zero.
 
     Returns
     -------
     W : (q, r) array
-        ``eigenvectors / sqrt(|eigenvalues|)`` of the r that were kept.
+        ``eigenvectors / sqrt(|eigenvalues|)`` for the r eigenvalues above `cut`.
     signs : (r,) array
         The signs of their eigenvalues.
 

@@ -1,4 +1,4 @@
-"""What a loss is, and the pieces of those with kinks."""
+"""The interface of a loss, and what losses with kinks are made of."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Loss(ABC):
         return np.zeros_like(score)
 
     def start(self, y: FloatArray, weights: FloatArray) -> float:
-        """A constant score that fits y about as well as any."""
+        """A constant score to begin with, about the best constant."""
         return float(np.average(y, weights=weights))
 
     def check(self, y: FloatArray) -> None:
-        """Refuse targets that the loss makes no sense of; all finite ones are fine by default."""
+        """Refuse targets that make no sense for the loss; by default all finite ones do."""
         return
 
     @property
@@ -76,7 +76,7 @@ class Rounded(Loss):
 
 
 def positive(name: str, value: Any, *, or_zero: bool = False) -> None:
-    """Refuse a parameter that is no positive number."""
+    """Refuse a parameter that is not a positive number."""
     number = float(value) if isinstance(value, Real) and value is not True else np.nan
     if not (0 < number < np.inf or (number == 0 and or_zero)):
         raise ValueError(

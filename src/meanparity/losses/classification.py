@@ -80,7 +80,7 @@ class Hinge(Rounded):
     smoothing: float = 0.5
 
     def value(self, y: FloatArray, score: FloatArray) -> FloatArray:
-        """What ``t g`` lacks to 1, rounded off."""
+        """``max(1 − t g, 0)``, rounded off."""
         return ramp(1 - (2 * y - 1) * score, self.smoothing)
 
     def gradient(self, y: FloatArray, score: FloatArray) -> FloatArray:
@@ -93,5 +93,5 @@ class Hinge(Rounded):
         return ramp_bend(1 - (2 * y - 1) * score, self.smoothing)
 
     def start(self, y: FloatArray, weights: FloatArray) -> float:
-        """The side of the larger class."""
+        """The margin of the larger class, −1 or 1."""
         return float(np.sign(np.average(2 * y - 1, weights=weights)))

@@ -1,4 +1,4 @@
-"""Losses of errors: squared, robust, quantiles, insensitive to small ones."""
+"""Losses of errors: squared, robust, quantile and epsilon-insensitive."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class Quantile(Rounded):
 @stored("EpsilonInsensitive")
 @dataclass(frozen=True)
 class EpsilonInsensitive(Rounded):
-    """``max(|z| − ε, 0)``: errors up to ε count nothing, as in support vector regression.
+    """``max(|z| − ε, 0)``: errors up to ε do not count, as in support vector regression.
 
     Within `smoothing` h beyond ε it is ``(|z| − ε)²/(2h)``, and ``|z| − ε − h/2`` after that.
 
@@ -187,7 +187,7 @@ class EpsilonInsensitive(Rounded):
         super().__post_init__()
 
     def value(self, y: FloatArray, score: FloatArray) -> FloatArray:
-        """What the error exceeds ε by, rounded off."""
+        """``max(|z| − ε, 0)``, rounded off."""
         return ramp(np.abs(y - score) - self.epsilon, self.smoothing)
 
     def gradient(self, y: FloatArray, score: FloatArray) -> FloatArray:
