@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -24,31 +24,24 @@ _FIRST_ROWS = 4096  # rows whose mean is the origin
 
 
 class FeatureMap(Protocol):
-    """Features ψ of rows, (p,), and whitened ones ``φ = Wᵀψ``, (r,), for which ‖g‖ = ‖θ‖."""
+    """Features ψ of rows, (p,), and whitened ones ``φ = Wᵀψ``, for which ‖g‖ = ‖θ‖."""
 
     @property
     def width(self) -> int:
         """Number of features, p."""
         ...
 
-    def raw(self, X: Features) -> FloatArray:
-        """ψ of rows, in double precision: (n, p)."""
+    @property
+    def whitening(self) -> FloatArray | None:
+        """W, (p, p) and upper triangular; None for the identity."""
+        ...
+
+    def raw(self, X: Features, out: FloatArray | None = None) -> FloatArray:
+        """ψ of rows, in double precision, written to `out` if given: (n, p)."""
         ...
 
     def precision(self, dtype: DTypeLike) -> DTypeLike:
         """The precision of φ for rows of this precision."""
-        ...
-
-    def whiten(self, phi: NDArray[Any]) -> None:
-        """Turn ψ, (n, p), into φ, (n, r), in place."""
-        ...
-
-    def spread(self, theta: FloatArray) -> FloatArray:
-        """``W θ`` for θ of shape (r, m): (p, m)."""
-        ...
-
-    def gather(self, sums: FloatArray) -> FloatArray:
-        """``Wᵀ s`` for s of shape (p, m): (r, m)."""
         ...
 
     def evaluate(self, X: Features, coef: FloatArray) -> FloatArray:
@@ -91,6 +84,7 @@ class LinearFeatures:
     """
 
     origin: FloatArray
+    whitening: ClassVar[None] = None
 
     @classmethod
     def near(cls, X: Features, *, centred: bool) -> LinearFeatures:
@@ -107,25 +101,14 @@ class LinearFeatures:
         """Number of columns, d."""
         return len(self.origin)
 
-    def raw(self, X: Features) -> FloatArray:
-        """``X − origin``."""
-        dense = X.toarray() if sparse.issparse(X) else X
-        return np.asarray(dense - self.origin, dtype=float)
+    def raw(self, X: Features, out: FloatArray | None = None) -> FloatArray:
+        """``X − origin``, written to `out` if given."""
+        dense: FloatArray = X.toarray() if sparse.issparse(X) else X
+        return np.subtract(dense, self.origin, out=out)
 
     def precision(self, dtype: DTypeLike) -> DTypeLike:
         """Double: columns may lie far from zero."""
         return float
-
-    def whiten(self, phi: NDArray[Any]) -> None:
-        """Whitened and raw features are the same."""
-
-    def spread(self, theta: FloatArray) -> FloatArray:
-        """Whitened and raw features are the same."""
-        return theta
-
-    def gather(self, sums: FloatArray) -> FloatArray:
-        """Whitened and raw features are the same."""
-        return sums
 
     def evaluate(self, X: Features, coef: FloatArray) -> FloatArray:
         """``(X − origin) @ coef`` for coef of shape (d, m)."""
@@ -210,25 +193,13 @@ class KernelFeatures:
         """Number of landmarks."""
         return len(self.whitening)
 
-    def raw(self, X: Features) -> FloatArray:
-        """``κ(x, z)`` for all landmarks z."""
-        return self.kernel.block(X.astype(float, copy=False))
+    def raw(self, X: Features, out: FloatArray | None = None) -> FloatArray:
+        """``κ(x, z)`` for all landmarks z, written to `out` if given."""
+        return self.kernel.block(X.astype(float, copy=False), out=out)
 
     def precision(self, dtype: DTypeLike) -> DTypeLike:
         """Single for rows in single precision, if the landmarks were chosen for such rows."""
         return dtype if self.single else float
-
-    def whiten(self, phi: NDArray[Any]) -> None:
-        """``ψ W``."""
-        multiply_upper(phi, self.whitening.astype(phi.dtype, copy=False))
-
-    def spread(self, theta: FloatArray) -> FloatArray:
-        """``W θ``."""
-        return self.whitening @ theta
-
-    def gather(self, sums: FloatArray) -> FloatArray:
-        """``Wᵀ s``."""
-        return self.whitening.T @ sums
 
     def evaluate(self, X: Features, coef: FloatArray) -> FloatArray:
         """``κ(X, landmarks) @ coef``."""
@@ -260,6 +231,12 @@ class KernelFeatures:
         moved = np.empty_like(self.whitening)
         moved[order] = self.whitening
         return Change(none, order, _turn(moved, other.whitening))
+
+
+def whiten(features: FeatureMap, phi: NDArray[Any]) -> None:
+    """Turn ψ, (n, p), into φ in place."""
+    if features.whitening is not None:
+        multiply_upper(phi, features.whitening.astype(phi.dtype, copy=False))
 
 
 def _positions(mine: Features, others: Features) -> IntArray | None:

@@ -18,7 +18,7 @@ from meanparity.data.groups import Cells, one_cell
 from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks
-from meanparity.solvers.features import FeatureMap, LinearFeatures
+from meanparity.solvers.features import FeatureMap
 from meanparity.solvers.orthogonal import RidgePath, constrained_directions
 from meanparity.solvers.problem import (
     ConstrainedProblem,
@@ -68,7 +68,7 @@ class Moments:
         y = loss.targets / loss.mass
         phi = loss.whitened / loss.mass  # which has the rounding of the gram matrix
         gram = loss.gram - loss.mass * np.outer(phi, phi)
-        cross = features.gather(loss.cross - np.outer(loss.features, y))
+        cross = _gather(features.whitening, loss.cross - np.outer(loss.features, y))
         variance = loss.squares / loss.mass - y**2
         sizes = loss.gram.diagonal()
         negative = (variance < -1e-6 * loss.squares / loss.mass).any()
@@ -219,14 +219,14 @@ def solve_moments(
     eigenvalues : bool
         Whether eigenvalues are used then; otherwise the result is None.
     """
-    moments, features, held = problem.moments, problem.features, problem.held
+    moments, W, held = problem.moments, problem.features.whitening, problem.held
     r, m = moments.cross.shape
     scale = np.sqrt(np.maximum(moments.gram.diagonal(), 0.0) / moments.mass)
     # in units in which all columns have the same size, so that none swamps another
-    units = moments.units if isinstance(features, LinearFeatures) else np.ones((r, 1))
+    units = moments.units if W is None else np.ones((r, 1))
     gram, cross = moments.gram / units / units.T, moments.cross / units
     seen = [
-        (features.gather(h.moments) / units, scale * np.sqrt(h.functionals.n_rows) / units[:, 0])
+        (_gather(W, h.moments) / units, scale * np.sqrt(h.functionals.n_rows) / units[:, 0])
         for h in held
     ]
     targets = np.vstack(
@@ -254,18 +254,18 @@ def solve_moments(
     q = len(held[0].functionals)
     # targets that cannot all be met are a compromise between all conditions already
     parts = [slice(None)] if targets.any() else [slice(0, q), slice(q, None)]
-    removal = _Removal.from_conditions((features.gather(whole) / units).T @ Q, parts)
-    step = removal.step(whole.T @ features.spread(fair / units) - targets)
+    removal = _Removal.from_conditions((_gather(W, whole) / units).T @ Q, parts)
+    step = removal.step(whole.T @ _spread(W, fair / units) - targets)
     for _ in range(3):
         closer = fair - Q @ step
-        next_step = removal.step(whole.T @ features.spread(closer / units) - targets)
+        next_step = removal.step(whole.T @ _spread(W, closer / units) - targets)
         if np.abs(next_step).max(initial=0.0) >= np.abs(step).max(initial=0.0):
             break  # the rest is rounding
         fair, step = closer, next_step
     directions = None
     if len(H) == len(penalties):
         gaps = [
-            np.vstack([h.functionals.units @ (h.moments.T @ features.spread(part)) for h in held])
+            np.vstack([h.functionals.units @ (h.moments.T @ _spread(W, part)) for h in held])
             for part in H
         ]
         zero = np.zeros((len(H), Q.shape[1]))
@@ -314,6 +314,16 @@ class _Removal:
         return step
 
 
+def _gather(W: FloatArray | None, sums: FloatArray) -> FloatArray:
+    """``Wᵀ s``: sums over φ from sums over ψ, (p, m)."""
+    return sums if W is None else W.T @ sums
+
+
+def _spread(W: FloatArray | None, theta: FloatArray) -> FloatArray:
+    """``W θ``: the coefficients of ψ of functions with coefficients θ of φ, (p, m)."""
+    return theta if W is None else W @ theta
+
+
 # both minimisers, and A⁻¹Q with the multipliers where there are any
 Minimisers = tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray] | None]
 
@@ -357,7 +367,7 @@ def solve_sums(problem: SummedProblem, info: SolverInfo, start: float) -> Soluti
 
     `info` says which solver this is, and why; `start` is when it started.
     """
-    moments, features, held = problem.moments, problem.features, problem.held
+    moments, W, held = problem.moments, problem.features.whitening, problem.held
     cells, pool_cells = problem.cells, problem.pool_cells
     r, m = moments.cross.shape
     require_memory(
@@ -367,7 +377,7 @@ def solve_sums(problem: SummedProblem, info: SolverInfo, start: float) -> Soluti
     assert found is not None
     fits, errors, thetas = [], [], (found.fair, found.free)
     for theta in thetas:
-        coef = features.spread(theta)
+        coef = _spread(W, theta)
         intercept = np.zeros(m)
         if problem.fit_intercept:
             intercept = moments.y_mean - moments.mean @ coef
@@ -389,7 +399,7 @@ def solve_sums(problem: SummedProblem, info: SolverInfo, start: float) -> Soluti
     )
     directions = found.directions
     if directions is not None:
-        coef = np.stack([features.spread(theta) for theta in directions.coef])
+        coef = np.stack([_spread(W, theta) for theta in directions.coef])
         intercept = np.zeros(coef.shape[::2])
         if problem.fit_intercept:
             intercept = -np.einsum("p,apr->ar", moments.mean, coef)
@@ -404,7 +414,7 @@ def solve_sums(problem: SummedProblem, info: SolverInfo, start: float) -> Soluti
     return Solution(
         fits[0],
         fits[1],
-        features,
+        problem.features,
         gaps,
         products,
         moments.variance,

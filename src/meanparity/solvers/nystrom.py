@@ -14,7 +14,7 @@ from meanparity.data.columns import is_position
 from meanparity.kernels.spec import AbstractKernel, Kernel
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.symmetric import row_blocks
-from meanparity.solvers.features import FeatureMap, KernelFeatures, LinearFeatures
+from meanparity.solvers.features import FeatureMap, KernelFeatures, LinearFeatures, whiten
 from meanparity.solvers.landmarks import LANDMARKS, choose_landmarks
 from meanparity.solvers.normal import SummedProblem, solve_sums
 from meanparity.solvers.problem import (
@@ -136,7 +136,7 @@ class Nystrom(Solver):
         return solve_sums(SummedProblem.from_problem(problem, features), info, start)
 
 
-def in_features(problem: ConstrainedProblem, features: FeatureMap) -> ConstrainedProblem:
+def in_features(problem: ConstrainedProblem, features: KernelFeatures) -> ConstrainedProblem:
     """The problem on whitened features, whose linear functions are those of the feature map."""
     rows = problem.X.shape[0] + (0 if problem.pool_X is None else problem.pool_X.shape[0])
     require_memory(
@@ -154,7 +154,7 @@ def in_features(problem: ConstrainedProblem, features: FeatureMap) -> Constraine
 
 
 def from_features(
-    solution: Solution, problem: ConstrainedProblem, features: FeatureMap
+    solution: Solution, problem: ConstrainedProblem, features: KernelFeatures
 ) -> Solution:
     """A solution of `in_features(problem, features)` as one of the problem itself."""
     inner: Any = solution.basis
@@ -166,7 +166,7 @@ def from_features(
         else:  # one coefficient for each row: a linear kernel, with its origin in the rows
             theta = inner.bound.right.T @ fit.coef
             intercept = intercept - (0 if inner.origin is None else inner.origin @ theta)
-        coef = features.spread(theta)
+        coef = features.whitening @ theta
         pool = fit.pool
         if problem.pool_X is not None:
             pool = features.evaluate(problem.pool_X, coef) + intercept
@@ -180,5 +180,5 @@ def _whitened(X: Features, features: FeatureMap) -> FloatArray:
     values = np.empty((X.shape[0], features.width))
     for part in row_blocks(X.shape[0], max(_BLOCK // features.width, 256)):
         values[part] = features.raw(X[part])
-        features.whiten(values[part])
+        whiten(features, values[part])
     return values

@@ -109,7 +109,7 @@ class ConstrainedProblem:
         """Kernel functions at the training rows followed by the pool."""
         if self.kernel.is_precomputed:
             return KernelExpansion(self.kernel, None)
-        points = stack(self.X, self.pool_X)
+        points = self.X if self.pool_X is None else stack(self.X, self.pool_X)
         return KernelExpansion(self.kernel, points, self.names, self.origin)
 
     def in_double_precision(self) -> ConstrainedProblem:
@@ -164,9 +164,18 @@ class ConstrainedProblem:
         """Number of functionals on the training rows and on the pool."""
         return self.functionals.count, self.pool.count
 
-    def gaps(self, fitted: FloatArray, pool: FloatArray) -> FloatArray:
-        """Gaps of values on the training rows, (n, m), and on the pool, (p, m): (r, m)."""
-        gaps = self.functionals.gaps(fitted)
+    def gaps(
+        self, fitted: FloatArray, pool: FloatArray, sums: FloatArray | None = None
+    ) -> FloatArray:
+        """Gaps of values on the training rows, (n, m), and on the pool, (p, m): (r, m).
+
+        `sums`, (k, m), are those of the values in `cells`, if they are known.
+        """
+        here, cells = self.functionals, self.cells
+        if sums is not None and cells is not None and here.codes is cells.codes:
+            gaps = here.gaps_of_sums(sums)
+        else:
+            gaps = here.gaps(fitted)
         return gaps if self.pool_X is None else np.vstack([gaps, self.pool.gaps(pool)])
 
 
@@ -439,15 +448,19 @@ def evaluated_solution(
 
     `norms`, (2m,), are the squared norms of both functions; `start` is when the solver started.
     """
-    m, cells = problem.Y.shape[1], problem.cells or one_cell(len(problem.Y))
-    means, pool_means = cells.means(fitted), np.zeros((0, 2 * m))
+    (n, m), cells = problem.Y.shape, problem.cells or one_cell(len(problem.Y))
+    sums = cells.sums(fitted)
+    means, pool_means = cells.divide(sums), np.zeros((0, 2 * m))
     if problem.pool_X is not None:
         there = problem.pool_cells or one_cell(len(pool))
-        pool_means = there.means(pool)
-    errors = (fitted.reshape(len(fitted), 2, m) - problem.Y[:, None, :]).transpose(1, 0, 2)
-    weighted = problem.shares[:, None] * errors
-    products = np.einsum("anm,bnm->abm", weighted, errors)
-    total = float(len(problem.Y)) if problem.weights is None else float(problem.weights.sum())
+        pool_means = there.divide(there.sums(pool))
+    errors, products = fitted - np.tile(problem.Y, 2), np.empty((2, 2, m))
+    for output in range(m):
+        pair = errors[:, output::m]
+        weighted = pair if problem.weights is None else problem.weights[:, None] * pair
+        products[:, :, output] = weighted.T @ pair
+    total = float(n) if problem.weights is None else float(problem.weights.sum())
+    products /= total
     fits = []
     for end, part in enumerate((slice(0, m), slice(m, 2 * m))):
         fits.append(
@@ -461,11 +474,13 @@ def evaluated_solution(
                 pool[:, part],
             )
         )
-    gaps = problem.gaps(fitted, pool).reshape(-1, 2, m).transpose(1, 0, 2)
+    gaps = problem.gaps(fitted, pool, sums).reshape(-1, 2, m).transpose(1, 0, 2)
     info = replace(
         info,
         residual=float(np.abs(gaps[0]).max(initial=0.0)),
         seconds=time.perf_counter() - start,
     )
-    variance = problem.shares @ (problem.Y - problem.shares @ problem.Y) ** 2
+    variance = problem.Y.var(axis=0)
+    if problem.weights is not None:
+        variance = problem.shares @ (problem.Y - problem.shares @ problem.Y) ** 2
     return Solution(fits[0], fits[1], basis, gaps, products, variance, info, ends.directions)

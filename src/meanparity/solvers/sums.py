@@ -9,15 +9,15 @@ in each cell of equal sensitive and control values the number of rows, ``Σw``, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.data.groups import Cells, group_sums
 from meanparity.linalg.parallel import ordered_map
 from meanparity.linalg.symmetric import row_blocks
-from meanparity.solvers.features import FeatureMap
+from meanparity.solvers.features import FeatureMap, whiten
 from meanparity.state import stored
 
 BLOCK = 2**21  # features of a block (8 MiB in single precision)
@@ -150,15 +150,16 @@ def sum_rows(
         Weights in the loss.
     """
 
-    def block_sums(part: slice) -> tuple[LossSums, IntArray, CellSums]:
+    def block_sums(part: slice) -> tuple[LossSums | None, Any, CellSums]:
         u, w = (None if v is None else v[part] for v in (weights, cells.weights))
-        return _Block(features, X[part], Y[part], cells.codes[part], w).sums(u)
+        return _sum_block(features, X[part], Y[part], cells.codes[part], cells.count, w, u)
 
     n, total = len(Y), None
     in_cells = CellSums.zeros(cells.count, features.width, Y.shape[1])
     blocks = _blocks(n, features)
     found = map(block_sums, blocks) if len(blocks) == 1 else ordered_map(block_sums, blocks)
     for loss, there, part in found:
+        assert loss is not None
         total = loss if total is None else total.add(loss)
         _add_to(in_cells, there, part)
     assert total is not None
@@ -171,7 +172,9 @@ def sum_cells(features: FeatureMap, X: Features, cells: Cells) -> CellSums:
     in_cells = CellSums.zeros(cells.count, features.width, 0)
     for part in _blocks(len(cells.codes), features):
         w = None if cells.weights is None else cells.weights[part]
-        _add_to(in_cells, *_Block(features, X[part], none[part], cells.codes[part], w).cells())
+        block = X[part], none[part], cells.codes[part], cells.count, w
+        _, there, sums = _sum_block(features, *block, with_loss=False)
+        _add_to(in_cells, there, sums)
     return in_cells
 
 
@@ -179,75 +182,86 @@ def _blocks(n: int, features: FeatureMap) -> list[slice]:
     return list(row_blocks(n, max(BLOCK // features.width, 256)))
 
 
-def _add_to(total: CellSums, cells: IntArray, part: CellSums) -> None:
+def _add_to(total: CellSums, cells: Any, part: CellSums) -> None:
     for name, sums in vars(part).items():
         getattr(total, name)[cells] += sums
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """A block of rows, small enough for one core."""
+def _sum_block(
+    features: FeatureMap,
+    X: Features,
+    Y: FloatArray,
+    codes: IntArray,
+    k: int,
+    w: FloatArray | None,
+    u: FloatArray | None = None,
+    *,
+    with_loss: bool = True,
+) -> tuple[LossSums | None, Any, CellSums]:
+    """Sums over a block of b rows that is small enough for one core.
 
-    features: FeatureMap
-    X: Features
-    Y: FloatArray
-    codes: IntArray
-    in_cells: FloatArray | None
+    Parameters
+    ----------
+    features, X, Y
+        The features, rows and targets.
+    codes, k : (b,) array of int, int
+        The cell of each row, and how many cells there are.
+    w, u : (b,) arrays or None
+        Weights in the constraint and in the loss.
+    with_loss : bool
+        Whether the sums over all rows are wanted.
 
-    def cells(self) -> tuple[IntArray, CellSums]:
-        """The cells that occur, and the sums in them."""
-        there, codes = np.unique(self.codes, return_inverse=True)
-        features, _ = self._pass(codes, len(there), np.zeros((0, len(self.Y))), None)
-        return there, self._cell_sums(codes, features)
-
-    def sums(self, in_loss: FloatArray | None) -> tuple[LossSums, IntArray, CellSums]:
-        """Sums over all rows, the cells that occur, and the sums in them."""
-        there, codes = np.unique(self.codes, return_inverse=True)
-        u = np.ones(len(self.Y)) if in_loss is None else in_loss
-        weighted = u[:, None] * self.Y
-        phi = np.empty((len(self.Y), self.features.width), self.features.precision(self.X.dtype))
-        features, more = self._pass(codes, len(there), np.vstack([u, weighted.T]), phi)
-        self.features.whiten(phi)
-        root = np.sqrt(u).astype(phi.dtype)
-        if in_loss is not None:
-            phi *= root[:, None]
-        loss = LossSums(
-            len(phi),
-            float(u.sum()),
-            more[0],
-            (root @ phi).astype(float),
-            (phi.T @ phi).astype(float),
-            more[1:].T,
-            weighted.sum(axis=0),
-            (weighted * self.Y).sum(axis=0),
-        )
-        return loss, there, self._cell_sums(codes, features)
-
-    def _pass(
-        self, codes: IntArray, k: int, factors: FloatArray, phi: NDArray[np.floating] | None
-    ) -> tuple[FloatArray, FloatArray]:
-        """Sums of features in k cells and with other factors, (f, b); features are left in phi."""
-        b = len(codes)
-        w = np.ones(b) if self.in_cells is None else self.in_cells
-        few = k <= _FEW_CELLS
-        if few:
-            indicator = np.zeros((k, b))
-            indicator[codes, np.arange(b)] = w
-            factors = np.vstack([indicator, factors])
-        in_cells, products = (np.zeros((rows, self.features.width)) for rows in (k, len(factors)))
-        for part in row_blocks(b, max(AT_ONCE // self.features.width, 256)):
-            psi = self.features.raw(self.X[part])
-            products += factors[:, part] @ psi
-            if not few:
-                in_cells += group_sums(codes[part], w[part, None] * psi, k)
-            if phi is not None:
-                phi[part] = psi
-        return (products[:k], products[k:]) if few else (in_cells, products)
-
-    def _cell_sums(self, codes: IntArray, features: FloatArray) -> CellSums:
-        (b, m), k = self.Y.shape, len(features)
-        w = np.ones(b) if self.in_cells is None else self.in_cells
-        weighted = w[:, None] * self.Y
-        columns = np.column_stack([w, weighted, weighted * self.Y])
-        mass, targets, squares = np.split(group_sums(codes, columns, k), [1, 1 + m], axis=1)
-        return CellSums(np.bincount(codes, minlength=k), mass[:, 0], features, targets, squares)
+    Returns
+    -------
+    sums over all rows, the cells that the others are about, sums in these cells
+    """
+    (b, m), p = Y.shape, features.width
+    there: Any = slice(None)
+    if k > _FEW_CELLS:
+        there, codes = np.unique(codes, return_inverse=True)
+        k = len(there)
+    in_cells = np.ones(b) if w is None else w
+    in_loss = np.ones(b) if u is None else u
+    weighted = in_loss[:, None] * Y
+    factors = [in_loss[None], weighted.T] if with_loss else [np.zeros((0, b))]
+    columns = np.hstack([np.ones((b, 1)), Y, Y**2])
+    few = k <= _FEW_CELLS
+    if few:
+        member = np.zeros((k, b))
+        member[codes, np.arange(b)] = in_cells
+        factors = [member, *factors]
+        others = member @ columns
+    else:
+        others = group_sums(codes, in_cells[:, None] * columns, k)
+    left = np.vstack(factors)
+    products, cell_features = np.zeros((len(left), p)), np.zeros((0 if few else k, p))
+    phi = np.empty((b, p) if with_loss else (0, p), features.precision(X.dtype))
+    in_place = with_loss and phi.dtype == np.float64
+    for part in row_blocks(b, max(AT_ONCE // p, 256)):
+        psi = features.raw(X[part], phi[part] if in_place else None)
+        products += left[:, part] @ psi
+        if not few:
+            cell_features += group_sums(codes[part], in_cells[part, None] * psi, k)
+        if with_loss and not in_place:
+            phi[part] = psi
+    if few:
+        cell_features, products = products[:k], products[k:]
+    mass, targets, squares = others[:, 0], others[:, 1 : m + 1], others[:, m + 1 :]
+    sums = CellSums(np.bincount(codes, minlength=k), mass, cell_features, targets, squares)
+    if not with_loss:
+        return None, there, sums
+    whiten(features, phi)
+    root = np.sqrt(in_loss).astype(phi.dtype)
+    if u is not None:
+        phi *= root[:, None]
+    loss = LossSums(
+        b,
+        float(in_loss.sum()),
+        products[0],
+        (root @ phi).astype(float),
+        (phi.T @ phi).astype(float),
+        products[1:].T,
+        weighted.sum(axis=0),
+        (weighted * Y).sum(axis=0),
+    )
+    return loss, there, sums
