@@ -23,12 +23,11 @@ from meanparity.data.fit_input import (
     read_pool,
 )
 from meanparity.data.groups import Cells
-from meanparity.data.rows import Rows, refuse_identifier
+from meanparity.data.rows import Rows
 from meanparity.estimators._messages import (
-    pool_of,
+    check_rows_and_pool,
     refuse_overflow,
     refuse_unmet,
-    refuse_unused_control,
     warn_about_input,
     warn_about_result,
 )
@@ -176,10 +175,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
             sample_weight=sample_weight,
         )
         validate_data(self, X, skip_check_array=True)  # sets the names that scikit-learn knows
-        refuse_unused_control(constraint, data.rows)
-        if constraint.parity_on != "pool" and not constraint.reads_values:
-            refuse_identifier(data.rows)
-        people = pool_of(constraint, pool)
+        people = check_rows_and_pool(constraint, data.rows, pool)
         if people is None:
             return data
         return read_pool(options, data, people, precomputed=self._kernel().is_precomputed)
@@ -267,7 +263,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         }
         self.solver_, self.solver_info_ = solution.info.solver, solution.info
         self._function = function
-        for name in _FUNCTION_ATTRIBUTES:
+        for name in (*_FUNCTION_ATTRIBUTES, "statistics_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         self.__dict__.update(
             function_attributes(solution.basis, function.coef, function.intercept, single)

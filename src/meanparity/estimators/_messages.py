@@ -14,7 +14,7 @@ from meanparity.constraints.functionals import Functionals
 from meanparity.data.fit_input import FitInput
 from meanparity.data.groups import group_sums
 from meanparity.data.pool import Pool
-from meanparity.data.rows import Rows
+from meanparity.data.rows import Rows, refuse_identifier
 from meanparity.exceptions import warn
 from meanparity.solvers.problem import Solution
 
@@ -187,7 +187,15 @@ def refuse_unused_control(constraint: Constraint, rows: Rows) -> None:
         )
 
 
-def pool_of(constraint: Constraint, pool: Any) -> Pool | None:
+def check_rows_and_pool(constraint: Constraint, rows: Rows, pool: Any) -> Pool | None:
+    """Refuse rows that do not suit the constraint; the pool on which it has to hold, if any."""
+    refuse_unused_control(constraint, rows)
+    if constraint.parity_on != "pool" and not constraint.reads_values:
+        refuse_identifier(rows)
+    return pool_to_hold_on(constraint, pool)
+
+
+def pool_to_hold_on(constraint: Constraint, pool: Any) -> Pool | None:
     """The pool on which the constraint has to hold, if any."""
     if pool is None and constraint.parity_on == "pool":
         raise ValueError(

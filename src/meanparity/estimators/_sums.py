@@ -24,7 +24,7 @@ from meanparity.estimators._base import (
     pool_functionals,
 )
 from meanparity.estimators._messages import (
-    pool_of,
+    pool_to_hold_on,
     refuse_unused_control,
     warn_about_input,
 )
@@ -67,13 +67,7 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
             statistics = self._collector(self._checked_constraint()).collect(X, y, **people)
             return self.fit_statistics(statistics, pool=pool)
         self._fit(solver, X, y, pool=pool, **people)
-        self._forget(("statistics_",))
         return self
-
-    def _forget(self, names: tuple[str, ...]) -> None:
-        """Drop attributes of an earlier fit."""
-        for name in set(names) & set(vars(self)):
-            delattr(self, name)
 
     def predict(self, X: Any) -> Any:
         """Predictions for the rows of X.
@@ -162,8 +156,8 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
                 f"All {total.n_rows:,} rows so far have the same {', '.join(names)}, so there is "
                 "nothing to equalise. The model is fitted once another group appears."
             )
-            fitted = [name for name in vars(self) if name.endswith("_") or name == "_function"]
-            self._forget(tuple(fitted))  # an earlier fit is not a fit to these rows
+            for name in [n for n in vars(self) if n.endswith("_") or n == "_function"]:
+                delattr(self, name)  # an earlier fit is not a fit to these rows
             self._restore_columns(total)
             self.statistics_ = total
             return self
@@ -188,8 +182,8 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         collector = self._collector(constraint)
         _check_statistics(statistics, constraint, collector)
         kept, statistics = statistics, statistics if self.fit_intercept else statistics.uncentred()
-        people = pool_of(constraint, pool)
         self._restore_columns(statistics)
+        people = pool_to_hold_on(constraint, pool)
         pool_cells = None if people is None else collector.pool(statistics, people)
         data = _input_from_statistics(statistics, pool_cells)
         refuse_unused_control(constraint, data.rows)
