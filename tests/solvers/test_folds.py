@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +18,7 @@ from meanparity import (
     ParityKernelRidgeCV,
     ParityRidge,
     ParityRidgeCV,
+    Primal,
     ResidualParity,
 )
 from meanparity.estimators import selection
@@ -175,6 +178,24 @@ def test_folds_that_say_nothing_are_refused():
     empty = [(np.arange(40), np.array([], int)), (np.arange(20), np.arange(40))]
     with pytest.raises(ValueError, match="has a fold without rows"):
         ParityRidgeCV(cv=empty).fit(X, y, sensitive_features=s)
+
+
+class Hasty(Primal):
+    """A solver that does not say that it is exact."""
+
+    name = "hasty"
+    exact = False
+
+
+def test_a_solver_that_is_not_exact_is_used_in_every_fold():
+    rng = np.random.default_rng(0)
+    X, y, s = rng.standard_normal((40, 3)), rng.standard_normal(40), np.array(["a", "b"] * 20)
+    with mock.patch.object(Hasty, "solve", autospec=True, side_effect=Primal.solve) as solve:
+        search = ParityRidgeCV(alphas=[0.1, 1.0], cv=4, solver=Hasty())
+        search.fit(X, y, sensitive_features=s)
+    assert solve.call_count == 2 * 4 + 1
+    with pytest.raises(ValueError, match=r"no closed form with Hasty, which does not say that it"):
+        search.set_params(cv=None).fit(X, y, sensitive_features=s)
 
 
 def test_every_exact_solver_has_folds_in_one_pass():

@@ -75,15 +75,16 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
         data = model._read(constraint, X, y, **people)
         constraint = constraint.settle(data.rows)
         if self.cv is None:
-            require_leave_one_out(constraint, data, model.max_gap)
+            require_leave_one_out(constraint, data, model.max_gap, resolve_solver(model.solver))
             tried = self._left_out(constraint, data)
         else:
             tried = self._folds(X, y, constraint, data, people)
         found = select(constraint, data, tried, scoring)
         best = found.candidates[found.best]
+        best_estimator = self._model(**best).fit(X, y, **people)
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             delattr(self, name)  # of an earlier fit
-        self.best_estimator_ = self._model(**best).fit(X, y, **people)
+        self.best_estimator_ = best_estimator
         for name, value in vars(self.best_estimator_).items():
             if name.endswith("_") and not name.startswith("_"):
                 setattr(self, name, value)
@@ -125,7 +126,8 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
         splits = split(X, y, self.cv)
         for space, model, problem in self._candidates(constraint, data):
             alphas = self._alphas(_kernel_scale(problem) if self.alphas is None else 1.0)
-            if model.max_gap is None and has_fold_sums(problem, splits):
+            closed = model.max_gap is None and resolve_solver(model.solver).exact
+            if closed and has_fold_sums(problem, splits):
                 tried = linear_folds(constraint, data, problem, splits, alphas, self.unfairness)
                 for alpha, predicted in tried:
                     yield {"alpha": alpha, **space}, predicted

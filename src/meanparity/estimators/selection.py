@@ -21,7 +21,7 @@ from meanparity.constraints.left_out import MOST_CELLS, LeftOut
 from meanparity.data.fit_input import FitInput
 from meanparity.data.rows import refuse_identifier
 from meanparity.solvers.held_out import LeaveOneOut, Smoother, predict_folds
-from meanparity.solvers.problem import ConstrainedProblem
+from meanparity.solvers.problem import ConstrainedProblem, Solver
 from meanparity.state import stored
 
 Candidate = dict[str, Any]
@@ -140,13 +140,16 @@ def select(
     return Found(candidates, losses_array, gaps_array, scoring.choose(losses_array, gaps_array))
 
 
-def require_leave_one_out(constraint: Constraint, data: FitInput, max_gap: float | None) -> None:
+def require_leave_one_out(
+    constraint: Constraint, data: FitInput, max_gap: float | None, solver: Solver
+) -> None:
     """Refuse what has no closed form, and say what to do instead."""
     rows, weights = data.rows, data.weights
     reasons = {
         "parity on a pool": data.pool is not None,
         f"{type(constraint).__name__}, because {constraint.needs_rows}": constraint.needs_rows,
         "max_gap": max_gap is not None,
+        f"{type(solver).__name__}, which does not say that it is exact": not solver.exact,
         f"weight_scope={constraint.weight_scope!r}": (rows.weights is None) != (weights is None),
         "weights of zero": weights is not None and not (weights > 0).all(),
         f"more than {MOST_CELLS} cells of sensitive and control values": len(rows.cells)

@@ -30,6 +30,7 @@ class Auto(Solver):
 
     name = "auto"
     sums_only = True
+    exact = True
 
     def solve(self, problem: ConstrainedProblem) -> Solution:
         """The constrained and the free minimiser."""

@@ -49,6 +49,7 @@ class ConjugateGradient(Solver):
     """
 
     name = "conjugate_gradient"
+    exact = True
 
     def solve(self, problem: ConstrainedProblem) -> Solution:
         """The constrained and the free minimiser."""

@@ -42,6 +42,7 @@ class Dense(Solver):
     """
 
     name = "dense"
+    exact = True
 
     def solve(self, problem: ConstrainedProblem, reason: str = "asked for") -> Solution:
         """The constrained and the free minimiser; `reason` is why this solver was chosen.
@@ -80,6 +81,7 @@ class Spectral(Solver):
     """
 
     name = "spectral"
+    exact = True
 
     def solve(self, problem: ConstrainedProblem, reason: str = "asked for") -> Solution:
         """The constrained and the free minimiser; `reason` is why this solver was chosen."""

@@ -59,6 +59,7 @@ class Nystrom(Solver):
 
     name = "nystrom"
     sums_only = True
+    exact = True
 
     def __init__(
         self,

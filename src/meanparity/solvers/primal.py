@@ -43,6 +43,7 @@ class Primal(Solver):
 
     name = "primal"
     sums_only = True
+    exact = True
 
     def solve(self, problem: ConstrainedProblem, reason: str = "asked for") -> Solution:
         """The constrained and the free minimiser; `reason` is why this solver was chosen."""

@@ -354,10 +354,15 @@ class Solver(BaseEstimator, ABC):  # type: ignore[misc]
     sums_only : bool
         Whether it needs nothing but sums over rows, so that files, Dask collections and batches
         can be fitted.
+    exact : bool
+        Whether it returns the minimisers of the squared error up to rounding (among the functions
+        of its features, if it approximates), so that held-out predictions of cross-validation can
+        be computed in closed form instead of by fits.
     """
 
     name: ClassVar[str]
     sums_only: ClassVar[bool] = False
+    exact: ClassVar[bool] = False
 
     @abstractmethod
     def solve(self, problem: ConstrainedProblem) -> Solution:
