@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -114,6 +115,32 @@ def test_people_who_are_scored_have_equal_means(folder, tmp_path):
     assert free["predicted salary"].to_numpy() == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("model", ["linear", "kernel"])
+def test_a_minimal_file_predicts_the_same_and_cannot_change_the_unfairness(folder, tmp_path, model):
+    fit = ("fit", folder / "people.csv", *FIT, "--ignore", "id", "--model", model)
+    fit += ("--unfairness", "0.25", "-o")
+    assert run(*fit, tmp_path / "whole.meanparity")[0] == 0
+    assert run(*fit, tmp_path / "minimal.meanparity", "--minimal")[0] == 0
+    scored = {}
+    for name in ("whole", "minimal"):
+        path = tmp_path / f"{name}.parquet"
+        predict = ("predict", tmp_path / f"{name}.meanparity", folder / "next.parquet", "-o", path)
+        assert "(unfairness 0.25)" in run(*predict)[1]
+        scored[name] = pd.read_parquet(path)
+    pd.testing.assert_frame_equal(scored["whole"], scored["minimal"], rtol=1e-12)
+    saved = read(tmp_path / "minimal.meanparity")
+    assert saved.minimal
+    assert not hasattr(saved.model[-1], "tradeoff_")
+    assert not {"data", "sha256"} & set(saved.about)  # they say which rows it was fitted to
+    message = (
+        "The unfairness of a minimal model file cannot be changed, because the file contains one "
+        "model only, with unfairness 0.25. Predict without --unfairness, or fit the model again "
+        "without --minimal"
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        run(*predict, "--unfairness", "0.5")
+
+
 def test_audit_of_outcomes_and_of_predictions(folder, tmp_path):
     status, output = run("audit", folder / "people.csv", *FIT)
     assert status == 0
@@ -214,6 +241,34 @@ def test_a_command_shows_warnings_of_other_libraries(folder, tmp_path, monkeypat
     assert "lbfgs" not in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("audit", "meanparity.audit.audit"),
+        ("compare", "meanparity.tables.compare_methods"),
+        ("predict", "meanparity.tables.score_file"),
+    ],
+)
+def test_every_command_shows_warnings_of_other_libraries(
+    folder, tmp_path, monkeypatch, name, function
+):
+    def loud(*arguments, **options):
+        warnings.warn("overflow encountered in exp", RuntimeWarning, stacklevel=1)
+        return original(*arguments, **options)
+
+    module, attribute = function.rsplit(".", 1)
+    original = getattr(sys.modules[module], attribute)
+    monkeypatch.setattr(function, loud)
+    arguments = {
+        "audit": [folder / "people.csv", *FIT],
+        "compare": [folder / "people.csv", *FIT, "--ignore", "id", "--rows", "60"],
+        "predict": [folder / "model.meanparity", folder / "next.parquet", "-o", tmp_path / "s.csv"],
+    }[name]
+    done = CliRunner().invoke(app, [name, *map(str, arguments)])
+    assert done.exit_code == 0
+    assert "meanparity: warning (RuntimeWarning): overflow encountered in exp" in done.stderr
+
+
 def csv(path, text):
     path.write_text(text, encoding="utf-8")
     return path
@@ -283,6 +338,7 @@ def test_bad_settings_speak(folder, tmp_path):
         (("--control", "sex"), "'sex' has two roles"),
         (("-o", tmp_path / "no" / "m.meanparity"), "does not exist. Create it"),
         (("-o", tmp_path), "is a folder. Name a file"),
+        (("--minimal",), "--minimal is about the model file"),
     ):
         with pytest.raises(ValueError, match=message):
             run("fit", people, *FIT, *more)
@@ -305,7 +361,10 @@ def test_bad_settings_speak(folder, tmp_path):
 def test_unknown_choices_are_mistakes_of_the_command(folder):
     for more in (("--model", "forest"), ("--missing", "foo"), ("--nowhere",)):
         assert run("fit", folder / "people.csv", *FIT, *more)[0] == 2
-    assert run("fit", folder / "people.csv")[0] == 2
+    for command in ("fit", "audit", "compare"):
+        assert run(command, folder / "people.csv", "--target", "salary")[0] == 2
+        with pytest.raises(ValueError, match="Name the sensitive columns with --sensitive"):
+            run(command, folder / "people.csv", "--target", "salary", "--sensitive", ",")
 
 
 def test_an_altered_model_is_refused(folder, tmp_path):

@@ -78,3 +78,24 @@ def test_of_large_files_only_named_columns_are_kept(small_batches, path):
     frame = read_frame(path, ["salary", "sex", "nowhere"])
     assert list(frame.columns) == ["salary", "sex"]
     assert len(frame) == 1000
+
+
+def test_weights_and_controls_of_a_large_file(small_batches, path):
+    frame = read_frame(path).assign(w=np.arange(1000) % 3 + 1.0)
+    frame.to_parquet(path.with_name("weighted.parquet"))
+    roles = Roles("salary", ("sex",), ("grade",), "w", ignored=("id",))
+    streamed = fit_table(path.with_name("weighted.parquet"), roles, model="linear")
+    whole = fit_table(frame, roles, model="linear")
+    for mine, theirs in zip(streamed.row_sets, whole.row_sets, strict=True):
+        assert mine.fair == pytest.approx(theirs.fair)
+        assert mine.sample_weight == pytest.approx(theirs.sample_weight)
+        assert list(mine.control_features["grade"]) == list(theirs.control_features["grade"])
+
+
+def test_a_bad_cell_of_a_large_file_is_named_by_its_row(small_batches, tmp_path, monkeypatch):
+    monkeypatch.setattr(large_files, "SAMPLE_ROWS", 400)
+    frame = table(1000)
+    frame.loc[700:, "hours"] = np.inf
+    frame.to_parquet(tmp_path / "people.parquet")
+    with pytest.raises(ValueError, match=r"has inf in the column 'hours', row 70\d"):
+        fit_table(tmp_path / "people.parquet", ROLES, model="linear")

@@ -54,7 +54,7 @@ def audit(
 
     if target is None and prediction is None:
         raise ValueError("Name the outcome with --target, or predictions with --prediction.")
-    roles = Roles(target, tuple(sensitive), tuple(control or ()), weight)
+    roles = Roles(target, sensitive, control or (), weight)
     with options.working():
         group_columns = [*roles.sensitive, *roles.control]
         used = [target, prediction, weight, *group_columns]

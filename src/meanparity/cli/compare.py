@@ -26,15 +26,7 @@ def compare(
     ignore: options.Ignore = None,
     test_size: options.TestSize = 0.2,
     seed: options.Seed = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="File for the table of results.",
-            callback=options.check_table_format,
-        ),
-    ] = None,
+    output: Annotated[Path | None, options.table_file("File for the table of results.")] = None,
     plot: Annotated[
         Path | None, typer.Option(help="PNG file for a plot, such as compare.png.")
     ] = None,
@@ -58,8 +50,7 @@ def compare(
     options.check_can_write(output, plot, inputs=(data,))
     if plot is not None and plot.suffix.lower() != ".png":
         raise ValueError(f"--plot {plot.name} is not a PNG file. Name a file that ends with .png.")
-    ignored = tuple(ignore or ())
-    roles = Roles(target, tuple(sensitive), ignored=ignored, exclude_sensitive=exclude_sensitive)
+    roles = Roles(target, sensitive, (), None, ignore or (), exclude_sensitive)
     with options.working() as progress:
         frame = read_frame(data)
         n_rows = len(frame)

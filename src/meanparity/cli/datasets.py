@@ -15,15 +15,7 @@ def datasets(
     name: Annotated[
         str | None, typer.Argument(help="Name of a table. Without a name, all are listed.")
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="File to write the table to.",
-            callback=options.check_table_format,
-        ),
-    ] = None,
+    output: Annotated[Path | None, options.table_file("File to write the table to.")] = None,
     json: options.Json = False,
 ) -> None:
     """List the bundled tables, or write one of them to a file.

@@ -81,6 +81,7 @@ def fit(
     - `meanparity fit people.csv --target salary --sensitive sex --pool next.csv -o m.meanparity`
     """
     from meanparity.persistence import save
+    from meanparity.report.words import verdict
     from meanparity.tables import Roles, fit_table, read_frame
     from meanparity.tables.reading import file_sha256
 
@@ -92,14 +93,7 @@ def fit(
     if minimal and output is None:
         raise ValueError("--minimal is about the model file. Name this file with -o.")
     options.check_can_write(output, report, inputs=(data, pool))
-    roles = Roles(
-        target,
-        tuple(sensitive),
-        tuple(control or ()),
-        weight,
-        tuple(ignore or ()),
-        exclude_sensitive,
-    )
+    roles = Roles(target, sensitive, control or (), weight, ignore or (), exclude_sensitive)
     with options.working() as progress:
         fitted = fit_table(
             data,
@@ -124,8 +118,13 @@ def fit(
         if report is not None:
             progress("writing the report")
             page.save(report)
-    files = {"Model file": output, "Report": report}
-    options.show(_as_text(page, fitted, files), _as_data(page, fitted, files), json)
+    sentences = verdict(page.summaries, page.target, page.position)
+    lines = _as_lines(fitted, page, sentences)
+    written = {"Model file": output, "Report": report}
+    if output or report:
+        lines += ["", *(f"{name}: {path}" for name, path in written.items() if path)]
+    found = _as_data(fitted, page, sentences) | {"output": output, "report": report}
+    options.show("\n".join(lines), found, json)
 
 
 def _facts(
@@ -151,46 +150,40 @@ def _facts(
     return facts
 
 
-def _as_text(page: Report, fitted: TableModel, files: dict[str, Path | None]) -> str:
-    from meanparity.report.words import verdict
-
+def _as_lines(fitted: TableModel, page: Report, verdict: list[str]) -> list[str]:
     lines = [f"Model: {fitted.selection}."]
     if fitted.n_dropped:
         lines.append(f"{fitted.n_dropped:,} rows without {page.target} were left out.")
-    lines += [page.lead, "", *verdict(page.summaries, page.target, page.position)]
+    lines += [page.lead, "", *verdict]
     for summary in page.summaries:
         if not summary.predicted.constrained:
             lines += ["", f"{summary.predicted.name.capitalize()}:", str(summary.after)]
-    written = [f"{name}: {path}" for name, path in files.items() if path is not None]
-    return "\n".join([*lines, "", *written] if written else lines)
+    return lines
 
 
-def _as_data(page: Report, fitted: TableModel, files: dict[str, Path | None]) -> Any:
-    from meanparity.report.words import mean_squared_error, verdict
+def _as_data(fitted: TableModel, page: Report, verdict: list[str]) -> dict[str, Any]:
+    from meanparity.report.words import mean_squared_error
 
+    positions = {"now": page.position, "fair": 0.0, "free": 1.0}
     parts = []
     for summary in page.summaries:
-        errors, mse = summary.data["errors"], None
-        if errors is not None:
-            positions = {"now": page.position, "fair": 0.0, "free": 1.0}
-            mse = {name: mean_squared_error(errors, u) for name, u in positions.items()}
+        errors = summary.data["errors"]
         parts.append(
             {
                 "rows": summary.predicted.name,
                 "n": len(summary.predicted),
                 "constrained": summary.predicted.constrained,
-                "mse": mse,
+                "mse": None
+                if errors is None
+                else {name: mean_squared_error(errors, u) for name, u in positions.items()},
                 "before": json_module.loads(summary.before.to_json()),
                 "after": json_module.loads(summary.after.to_json()),
             }
         )
-    output, report = (None if path is None else str(path) for path in files.values())
     return {
         "model": fitted.selection,
         "unfairness": page.position,
         "constraint": page.constraint,
-        "verdict": verdict(page.summaries, page.target, page.position),
+        "verdict": verdict,
         "parts": parts,
-        "output": output,
-        "report": report,
     }

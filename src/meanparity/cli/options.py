@@ -45,8 +45,12 @@ def _require_names(given: list[str]) -> list[str]:
     return names
 
 
-def check_table_format(path: Path | None) -> Path | None:
-    """Raise an error if tables cannot be written to a file with this extension."""
+def table_file(help_text: str) -> Any:
+    """The option for a file to which a table is written."""
+    return typer.Option("-o", "--output", help=help_text, callback=_check_table_format)
+
+
+def _check_table_format(path: Path | None) -> Path | None:
     from meanparity.tables.reading import file_format
 
     if path is not None:

@@ -13,15 +13,7 @@ from meanparity.cli import options
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file written by meanparity fit.")],
     data: options.Data,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "-o",
-            "--output",
-            help="File for the rows with one more column.",
-            callback=options.check_table_format,
-        ),
-    ],
+    output: Annotated[Path, options.table_file("File for the rows with one more column.")],
     unfairness: Annotated[
         float | None,
         typer.Option(

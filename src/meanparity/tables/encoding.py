@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -145,7 +145,7 @@ class EncodedTable:
         frame = frame.assign(**convert_columns(frame, kinds, "The table"))
         train, test = _split(roles.combined(frame), test_size, seed)
         pipeline = _make_pipeline().fit(frame[columns].iloc[train])
-        rows = EncodedRows(encode(pipeline, frame[columns]), y, roles.metadata(frame))
+        rows = EncodedRows(_transform(pipeline, frame[columns]), y, roles.metadata(frame))
         categories = text_categories(frame.iloc[train], kinds)
         return cls(
             roles,
@@ -166,35 +166,58 @@ class EncodedTable:
         """Encode a table of rows to be scored, on which the constraint holds as well."""
         frame = frame.reset_index(drop=True)
         replace(self.roles, target=None).check(frame, "The pool")
-        require_columns(frame, self.kinds, "The pool")
-        rows = convert_columns(frame, self.kinds, "The pool")
-        for column, values in unknown_categories(rows, self.categories).items():
+        X, unknown = encode(frame, self.pipeline, self.kinds, self.categories, "The pool")
+        for column, values in unknown.items():
             raise ValueError(
                 f"The pool has values of {column!r} that no training row has, such as "
                 f"{values[0]!r}. Leave out these rows or the column."
             )
         frame = frame.assign(**convert_columns(frame, self.metadata_kinds, "The pool"))
-        return EncodedRows(encode(self.pipeline, rows), None, self.roles.metadata(frame))
+        return EncodedRows(X, None, self.roles.metadata(frame))
 
 
-def encode(pipeline: Pipeline, rows: pd.DataFrame) -> FloatArray:
-    """Encode rows as numbers; an unknown category counts as none of the known ones."""
-    with warnings.catch_warnings():
-        # the callers refuse unknown categories, or warn about them by name
-        warnings.filterwarnings("ignore", "Found unknown categories", UserWarning)
-        values: FloatArray = pipeline.transform(rows)
-    return values
+def encode(
+    frame: pd.DataFrame,
+    pipeline: Pipeline,
+    kinds: Mapping[str, str],
+    categories: Mapping[str, Sequence[str]],
+    name: str,
+) -> tuple[FloatArray, dict[str, list[str]]]:
+    """Encode rows of a table with the encoding of another one.
 
+    Parameters
+    ----------
+    frame : data frame
+        The rows. Their index counts the rows of the table from 0.
+    pipeline, kinds, categories
+        As in `EncodedTable`.
+    name : str
+        Name of the table in error messages.
 
-def require_columns(frame: pd.DataFrame, columns: Iterable[str], name: str) -> None:
-    """Raise an error if a table lacks columns that the model was fitted with."""
-    missing = [column for column in columns if column not in frame.columns]
+    Returns
+    -------
+    X : (n, d) array
+        The encoded rows. An unknown category counts as none of the known ones.
+    unknown : dict
+        The unknown categories of each column that has any.
+    """
+    missing = [column for column in kinds if column not in frame.columns]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise ValueError(
             f"{name} lacks the column {missing[0]!r}{more}, which the model was fitted with. Add "
             "it."
         )
+    rows = convert_columns(frame, kinds, name)
+    return _transform(pipeline, rows), unknown_categories(rows, categories)
+
+
+def _transform(pipeline: Pipeline, rows: pd.DataFrame) -> FloatArray:
+    with warnings.catch_warnings():
+        # the callers refuse unknown categories, or warn about them by name
+        warnings.filterwarnings("ignore", "Found unknown categories", UserWarning)
+        values: FloatArray = pipeline.transform(rows)
+    return values
 
 
 def _make_pipeline() -> Pipeline:

@@ -15,7 +15,6 @@ import pandas as pd
 from meanparity.data.pool import Pool
 from meanparity.report import PredictedRows
 from meanparity.tables.encoding import EncodedRows, EncodedTable, encode
-from meanparity.tables.kinds import convert_columns
 from meanparity.tables.reading import TableFile
 
 # rows that determine the encoding, the model and the held-out rows
@@ -102,5 +101,6 @@ def _training_batches(file: TableFile, table: EncodedTable) -> Iterator[EncodedR
         keep = np.isfinite(y) & ~np.isin(batch.index, table.test.positions)
         rows = batch[keep]
         if len(rows):
-            X = encode(table.pipeline, convert_columns(rows, table.kinds, file.path.name))
+            # values that are not in the sample count as none of the known ones
+            X, _ = encode(rows, table.pipeline, table.kinds, table.categories, file.path.name)
             yield EncodedRows(X, y[keep], table.roles.metadata(rows))

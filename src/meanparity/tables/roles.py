@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +24,11 @@ class Roles:
     ----------
     target : str or None
         The column to predict.
-    sensitive, control : tuple of str
+    sensitive, control : sequence of str
         Sensitive columns, and control columns within whose strata groups are compared.
     weight : str or None
         The column of row weights.
-    ignored : tuple of str
+    ignored : sequence of str
         Columns to leave out, such as identifiers.
     exclude_sensitive : bool
         Do not use the sensitive columns as features.
@@ -41,10 +42,10 @@ class Roles:
     """
 
     target: str | None
-    sensitive: tuple[str, ...]
-    control: tuple[str, ...] = ()
+    sensitive: Sequence[str]
+    control: Sequence[str] = ()
     weight: str | None = None
-    ignored: tuple[str, ...] = ()
+    ignored: Sequence[str] = ()
     exclude_sensitive: bool = False
 
     def check(self, frame: pd.DataFrame, name: str) -> None:
@@ -68,7 +69,8 @@ class Roles:
     def features(self, frame: pd.DataFrame) -> list[str]:
         """Return the names of the feature columns."""
         others = {self.target, self.weight, *self.ignored}
-        others |= set(self.sensitive) if self.exclude_sensitive else set()
+        if self.exclude_sensitive:
+            others.update(self.sensitive)
         features = [name for name in frame.columns if name not in others]
         if not features:
             raise ValueError(

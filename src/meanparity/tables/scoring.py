@@ -10,8 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from meanparity.exceptions import warn
 from meanparity.persistence import Saved
-from meanparity.tables.encoding import encode, require_columns
-from meanparity.tables.kinds import convert_columns, unknown_categories
+from meanparity.tables.encoding import encode
 from meanparity.tables.reading import TableFile
 from meanparity.tables.writing import write_batches
 
@@ -70,19 +69,19 @@ def score_file(
                 "and minimal=False in Python)."
             )
         estimator = estimator.tradeoff_.at(unfairness)
-    kinds, target, name = about["kinds"], f"predicted {about['target']}", Path(source).name
+    kinds, categories, name = about["kinds"], about["categories"], Path(source).name
+    target = f"predicted {about['target']}"
     text_columns = {column: "str" for column, kind in kinds.items() if kind == "text"}
     unknown: dict[str, set[str]] = {}
 
     def scored_batches() -> Iterator[pd.DataFrame]:
         for batch in TableFile(source).batches(text_columns):
-            require_columns(batch, about["columns"], name)
             if target in batch.columns:
                 raise ValueError(f"{name} already has a column {target!r}. Rename it.")
-            rows = convert_columns(batch, kinds, name)
-            for column, values in unknown_categories(rows, about["categories"]).items():
+            X, found = encode(batch, encoder, kinds, categories, name)
+            for column, values in found.items():
                 unknown.setdefault(column, set()).update(values)
-            yield batch.assign(**{target: estimator.predict(encode(encoder, rows))})
+            yield batch.assign(**{target: estimator.predict(X)})
 
     n_rows = write_batches(scored_batches(), out)
     for column, values in unknown.items():
