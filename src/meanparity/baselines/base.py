@@ -19,12 +19,12 @@ from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import (
     FitInput,
     InputOptions,
-    check_shape,
     read_fit_input,
     read_rows_to_predict,
 )
 from meanparity.data.groups import Groups
 from meanparity.data.rows import Rows, Schema, refuse_identifier
+from meanparity.estimators._base import features_to_predict
 
 
 class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -76,18 +76,8 @@ class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read_features(self, X: Any) -> Any:
         """Features of rows to predict, compared with those of fit the way scikit-learn does."""
-        layout, name = self._layout, type(self).__name__
-        named, checked = hasattr(X, "columns"), not layout.drop_sensitive
-        if named and checked:  # scikit-learn names the columns that differ
-            validate_data(self, X, reset=False, skip_check_array=True)
-        if self._to_numbers:
-            features = layout.read(X, estimator=name).astype(np.float64, copy=False)
-        else:
-            check_shape(X, name, 1)
-            features = layout.select(X)
-        if not named and checked:  # and warns if names are missing
-            validate_data(self, X, reset=False, skip_check_array=True)
-        return features
+        features = features_to_predict(self, self._layout, X, to_numbers=self._to_numbers)
+        return features.astype(np.float64, copy=False) if self._to_numbers else features
 
     def _require_groups(self, rows: Rows) -> Groups:
         """The groups to compare; numbers, identifiers and a single group are refused."""

@@ -10,15 +10,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from meanparity._typing import Features, FloatArray
+from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint, CovarianceParity, MeanParity, ResidualParity
 from meanparity.constraints.contrasts import mean_contrasts
 from meanparity.constraints.functionals import Functionals, check_functionals
+from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import (
     FitInput,
     InputOptions,
     check_alpha,
     check_dial,
+    check_shape,
     read_fit_input,
     read_pool,
 )
@@ -318,21 +320,11 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
             data.single_output,
         )
 
-    def _read_features(self, X: Any) -> Features:
-        """Features of rows to predict, compared with those of fit the way scikit-learn does."""
-        layout = self._function.basis.layout
-        named, checked = hasattr(X, "columns"), not layout.drop_sensitive
-        if named and checked:  # scikit-learn names the columns that differ
-            validate_data(self, X, reset=False, skip_check_array=True)
-        features = layout.read(X, estimator=type(self).__name__)
-        if not named and checked:  # and warns if names are missing
-            validate_data(self, X, reset=False, skip_check_array=True)
-        return features
-
     def _values(self, X: Any) -> FloatArray:
         """Values of the function at the rows of X: (n,), or (n, m) for several outputs."""
         check_is_fitted(self, "unfairness_")
-        features, function = self._read_features(X), self._function
+        function = self._function
+        features = features_to_predict(self, function.basis.layout, X)
         values = function.basis.functions.evaluate(features, function.coef) + function.intercept
         return values[:, 0] if function.single_output else values
 
@@ -340,6 +332,36 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def features_to_predict(
+    estimator: Any, layout: FeatureLayout, X: Any, *, to_numbers: bool = True
+) -> Any:
+    """Features of rows to predict, compared with those of fit the way scikit-learn does.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Knows the number and the names of the columns.
+    layout : FeatureLayout
+        The columns of X.
+    X : array-like or sparse matrix of shape (n, d)
+        The rows.
+    to_numbers : bool
+        Whether the features are converted to an array of numbers.
+    """
+    name, named = type(estimator).__name__, hasattr(X, "columns")
+    checked = not layout.drop_sensitive
+    if named and checked:  # scikit-learn names the columns that differ
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+    if to_numbers:
+        features = layout.read(X, estimator=name)
+    else:
+        check_shape(X, name, 1)
+        features = layout.select(X)
+    if not named and checked:  # and warns if names are missing
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+    return features
 
 
 class KernelParameters:

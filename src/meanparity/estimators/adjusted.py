@@ -24,7 +24,7 @@ from meanparity.data.fit_input import (
     sensitive_values,
 )
 from meanparity.data.pool import Pool
-from meanparity.estimators._base import COLUMNS, FIT_METADATA
+from meanparity.estimators._base import COLUMNS, FIT_METADATA, features_to_predict
 from meanparity.estimators._corrections import (
     FunctionCorrection,
     GroupShifts,
@@ -164,7 +164,9 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         weights = None if sample_weight is None else check_weights(sample_weight, _num_samples(X))
         options = self._options()
         layout = FeatureLayout.from_table(X, self.sensitive_columns, bool(self.drop_sensitive))
-        features = self._select_features(layout, X, reset=True)
+        check_shape(X, type(self).__name__, 2)
+        validate_data(self, X, skip_check_array=True)  # sets the names that scikit-learn knows
+        features = layout.select(X)
         check_consistent_length(X, *([] if y is None else [y]))
         given = {
             "sensitive_features": sensitive_values(
@@ -207,13 +209,6 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _options(self) -> InputOptions:
         return InputOptions(type(self).__name__, self.sensitive_columns, self.drop_sensitive)
 
-    def _select_features(self, layout: FeatureLayout, X: Any, *, reset: bool) -> Any:
-        """The features that the regressor reads, as they are."""
-        check_shape(X, type(self).__name__, 2 if reset else 1)
-        if not layout.drop_sensitive or reset:
-            validate_data(self, X, reset=reset, skip_check_array=True)
-        return layout.select(X)
-
     def _fit_base(self, base: Any, X: Any, y: Any, weights: FloatArray | None) -> FloatArray:
         """Fit the regressor, and predict the same rows: (n, 1)."""
         self.estimator_ = fit_clone(base, X, y, weights)
@@ -242,7 +237,7 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Their groups and strata: needed with ``correction="groups"``, and only then.
         """
         check_is_fitted(self, "estimator_")
-        features = self._select_features(self._layout, X, reset=False)
+        features = features_to_predict(self, self._layout, X, to_numbers=False)
         values = predictions(self.estimator_, features)
         if isinstance(self._correction, GroupShifts):
             rows = read_rows_to_predict(
