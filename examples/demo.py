@@ -1,9 +1,9 @@
 """Predict violent crime in US communities, without and with equal group means.
 
-Fits kernel ridge regression on four fifths of the bundled Communities & Crime table: free, under
-mean parity on the training rows, and under mean parity on the rows held out as well, which are
-passed as a pool. Prints what each does to error and group means on both sets of rows, and saves the
-tradeoff between free and parity as pictures and as a page.
+Fits three kernel ridge regressions to four fifths of the bundled Communities & Crime table: without
+a constraint, under mean parity on the training rows, and under mean parity on the held-out rows as
+well, which are passed as a pool. Prints the errors and group means of each model on both sets of
+rows, and saves plots and a report of the tradeoff between accuracy and parity.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OUTPUT = Path("output")
 
 
 def main() -> None:
-    """Fit, print the table, save the pictures."""
+    """Fit the models, print their errors and gaps, and save plots and a report."""
     data = load_communities_crime()
     s = np.where(data.sensitive == 1, "white largest", "other")
     X, X_held, y, y_held, s, s_held = train_test_split(
@@ -43,25 +43,27 @@ def main() -> None:
     print("Communities & Crime: violent crimes per head, scaled to 0..1. Groups: whether the white")
     print("share is the largest of the four racial shares, each scaled by its own range.")
     print(
-        f"{len(y)} training rows, {len(y_held)} held out; the first two models from one fit, "
-        f"{seconds:.2f} s"
+        f"{len(y)} training rows, {len(y_held)} held-out rows. One fit of {seconds:.2f} s gives "
+        "the first two models."
     )
     free = model.tradeoff_.at(1.0)
     for title, rows in (("training rows", (X, y, s)), ("held-out rows", (X_held, y_held, s_held))):
         models = {"free": free, "parity": model, "with pool": pooled}
         print_table(title, {name: m.predict(rows[0]) for name, m in models.items()}, *rows[1:])
     print()
-    print(f"Largest gap left on the training rows: {model.parity_residual_:.1e} (rounding).")
-    print("Parity is exact on the rows on which it was asked for: on held-out rows the gap is")
-    print("smaller than before, and zero if their features and groups are passed as a pool.")
+    print(f"Largest remaining gap on the training rows: {model.parity_residual_:.1e} (rounding).")
+    print(
+        "Parity is exact on the rows on which it was imposed. On held-out rows the gap is smaller"
+    )
+    print("than without the constraint, and zero if their features and groups were the pool.")
 
     OUTPUT.mkdir(exist_ok=True)
-    save_pictures(model, (X, y, s), (X_held, y_held, s_held))
+    save_plots(model, (X, y, s), (X_held, y_held, s_held))
     save_report(model, (X, y, s), (X_held, y_held, s_held))
 
 
 def print_table(title: str, predictions: dict, y: np.ndarray, s: np.ndarray) -> None:
-    """Error, gaps and group means of each prediction."""
+    """Print the error, the gaps and the group means of each model's predictions."""
     print(f"\n{title:<36}" + "".join(f"{name:>10}" for name in predictions))
     rows = {
         "mean squared error": lambda p: mean_squared_error(y, p),
@@ -76,8 +78,8 @@ def print_table(title: str, predictions: dict, y: np.ndarray, s: np.ndarray) -> 
         print(f"  {name:<34}" + "".join(f"{metric(p):>10.4f}" for p in predictions.values()))
 
 
-def save_pictures(model: ParityKernelRidge, train: tuple, held_out: tuple) -> None:
-    """The tradeoff on both sets of rows, and the distributions before and after."""
+def save_plots(model: ParityKernelRidge, train: tuple, held_out: tuple) -> None:
+    """Save the tradeoff on both sets of rows, and the distributions before and after."""
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     for name, (X, y, s) in (("training rows", train), ("held-out rows", held_out)):
@@ -97,7 +99,7 @@ def save_pictures(model: ParityKernelRidge, train: tuple, held_out: tuple) -> No
 
 
 def save_report(model: ParityKernelRidge, train: tuple, held_out: tuple) -> None:
-    """The page about both sets of rows, for people who were not there."""
+    """Save a report about both sets of rows."""
     row_sets = []
     for name, (X, y, s) in (("training rows", train), ("held-out rows", held_out)):
         fair, free = model.tradeoff_.predict(X, [0.0, 1.0])

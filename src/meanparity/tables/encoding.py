@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,6 +59,73 @@ class EncodedRows:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Encoder:
+    """How the feature columns of a table become numbers, learned from training rows.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Encodes the columns: text, dates and empty cells become numbers, and every encoded column
+        has mean 0 and variance 1 on the training rows.
+    kinds : dict
+        Kind of values in each column.
+    categories : dict
+        Values of the text columns that have few of them.
+    """
+
+    pipeline: Pipeline
+    kinds: dict[str, str]
+    categories: dict[str, list[str]]
+
+    @classmethod
+    def fit(cls, rows: pd.DataFrame, kinds: dict[str, str]) -> Encoder:
+        """Learn the encoding from training rows, whose columns are those of `kinds`."""
+        from skrub import TableVectorizer
+
+        steps = [
+            ("columns", TableVectorizer()),
+            ("fill", SimpleImputer(keep_empty_features=True)),
+            ("scale", StandardScaler()),
+        ]
+        return cls(Pipeline(steps).fit(rows), kinds, text_categories(rows, kinds))
+
+    def encode(self, frame: pd.DataFrame, name: str) -> tuple[FloatArray, dict[str, list[str]]]:
+        """Encode rows of another table.
+
+        Parameters
+        ----------
+        frame : data frame
+            The rows. Their index counts the rows of the table from 0.
+        name : str
+            Name of the table in error messages.
+
+        Returns
+        -------
+        X : (n, d) array
+            The encoded rows. An unknown category counts as none of the known ones.
+        unknown : dict
+            The unknown categories of each column that has any.
+        """
+        missing = [column for column in self.kinds if column not in frame.columns]
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise ValueError(
+                f"{name} lacks the column {missing[0]!r}{more}, which the model was fitted with. "
+                "Add it."
+            )
+        rows = convert_columns(frame, self.kinds, name)
+        return self.transform(rows), unknown_categories(rows, self.categories)
+
+    def transform(self, rows: pd.DataFrame) -> FloatArray:
+        """Encode rows whose columns have the right kinds already."""
+        with warnings.catch_warnings():
+            # the callers of `encode` refuse unknown categories, or warn about them by name
+            warnings.filterwarnings("ignore", "Found unknown categories", UserWarning)
+            values: FloatArray = self.pipeline.transform(rows)
+        return values
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class EncodedTable:
     """A table as numbers, divided into training and held-out rows.
 
@@ -67,13 +133,10 @@ class EncodedTable:
     ----------
     roles : Roles
         The role of each column.
-    pipeline : Pipeline
-        Encodes the feature columns: text, dates and empty cells become numbers, and every encoded
-        column has mean 0 and variance 1 on the training rows.
-    kinds, metadata_kinds : dict
-        Kind of values in each feature column, and in each sensitive and control column.
-    categories : dict
-        Values of the text columns that have few of them.
+    encoder : Encoder
+        Encodes the feature columns.
+    metadata_kinds : dict
+        Kind of values in each sensitive and control column.
     train, test : EncodedRows
         Training and held-out rows.
 
@@ -89,10 +152,8 @@ class EncodedTable:
     """
 
     roles: Roles
-    pipeline: Pipeline
-    kinds: dict[str, str]
+    encoder: Encoder
     metadata_kinds: dict[str, str]
-    categories: dict[str, list[str]]
     train: EncodedRows
     test: EncodedRows
 
@@ -144,29 +205,20 @@ class EncodedTable:
         metadata_kinds = column_kinds(frame, [*roles.sensitive, *roles.control])
         frame = frame.assign(**convert_columns(frame, kinds, "The table"))
         train, test = _split(roles.combined(frame), test_size, seed)
-        pipeline = _make_pipeline().fit(frame[columns].iloc[train])
-        rows = EncodedRows(_transform(pipeline, frame[columns]), y, roles.metadata(frame))
-        categories = text_categories(frame.iloc[train], kinds)
-        return cls(
-            roles,
-            pipeline,
-            kinds,
-            metadata_kinds,
-            categories,
-            rows.take(train),
-            rows.take(test),
-        )
+        encoder = Encoder.fit(frame[columns].iloc[train], kinds)
+        rows = EncodedRows(encoder.transform(frame[columns]), y, roles.metadata(frame))
+        return cls(roles, encoder, metadata_kinds, rows.take(train), rows.take(test))
 
     @property
     def names(self) -> list[str]:
         """Names of the encoded columns."""
-        return [str(name) for name in self.pipeline[0].get_feature_names_out()]
+        return [str(name) for name in self.encoder.pipeline[0].get_feature_names_out()]
 
     def encode_pool(self, frame: pd.DataFrame) -> EncodedRows:
         """Encode a table of rows to be scored, on which the constraint holds as well."""
         frame = frame.reset_index(drop=True)
         replace(self.roles, target=None).check(frame, "The pool")
-        X, unknown = encode(frame, self.pipeline, self.kinds, self.categories, "The pool")
+        X, unknown = self.encoder.encode(frame, "The pool")
         for column, values in unknown.items():
             raise ValueError(
                 f"The pool has values of {column!r} that no training row has, such as "
@@ -174,62 +226,6 @@ class EncodedTable:
             )
         frame = frame.assign(**convert_columns(frame, self.metadata_kinds, "The pool"))
         return EncodedRows(X, None, self.roles.metadata(frame))
-
-
-def encode(
-    frame: pd.DataFrame,
-    pipeline: Pipeline,
-    kinds: Mapping[str, str],
-    categories: Mapping[str, Sequence[str]],
-    name: str,
-) -> tuple[FloatArray, dict[str, list[str]]]:
-    """Encode rows of a table with the encoding of another one.
-
-    Parameters
-    ----------
-    frame : data frame
-        The rows. Their index counts the rows of the table from 0.
-    pipeline, kinds, categories
-        As in `EncodedTable`.
-    name : str
-        Name of the table in error messages.
-
-    Returns
-    -------
-    X : (n, d) array
-        The encoded rows. An unknown category counts as none of the known ones.
-    unknown : dict
-        The unknown categories of each column that has any.
-    """
-    missing = [column for column in kinds if column not in frame.columns]
-    if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise ValueError(
-            f"{name} lacks the column {missing[0]!r}{more}, which the model was fitted with. Add "
-            "it."
-        )
-    rows = convert_columns(frame, kinds, name)
-    return _transform(pipeline, rows), unknown_categories(rows, categories)
-
-
-def _transform(pipeline: Pipeline, rows: pd.DataFrame) -> FloatArray:
-    with warnings.catch_warnings():
-        # the callers refuse unknown categories, or warn about them by name
-        warnings.filterwarnings("ignore", "Found unknown categories", UserWarning)
-        values: FloatArray = pipeline.transform(rows)
-    return values
-
-
-def _make_pipeline() -> Pipeline:
-    from skrub import TableVectorizer
-
-    return Pipeline(
-        [
-            ("columns", TableVectorizer()),
-            ("fill", SimpleImputer(keep_empty_features=True)),
-            ("scale", StandardScaler()),
-        ]
-    )
 
 
 def _split(groups: pd.Series, test_size: float, seed: int) -> tuple[IntArray, IntArray]:

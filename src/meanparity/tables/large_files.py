@@ -14,7 +14,7 @@ import pandas as pd
 
 from meanparity.data.pool import Pool
 from meanparity.report import PredictedRows
-from meanparity.tables.encoding import EncodedRows, EncodedTable, encode
+from meanparity.tables.encoding import EncodedRows, EncodedTable
 from meanparity.tables.reading import TableFile
 
 # rows that determine the encoding, the model and the held-out rows
@@ -102,5 +102,5 @@ def _training_batches(file: TableFile, table: EncodedTable) -> Iterator[EncodedR
         rows = batch[keep]
         if len(rows):
             # values that are not in the sample count as none of the known ones
-            X, _ = encode(rows, table.pipeline, table.kinds, table.categories, file.path.name)
+            X, _ = table.encoder.encode(rows, file.path.name)
             yield EncodedRows(X, y[keep], table.roles.metadata(rows))

@@ -41,12 +41,12 @@ class TableModel:
     @property
     def pipeline(self) -> Pipeline:
         """Predicts from the columns of the table; its last step is the estimator."""
-        return Pipeline([*self.table.pipeline.steps, ("model", self.estimator)])
+        return Pipeline([*self.table.encoder.pipeline.steps, ("model", self.estimator)])
 
     @property
     def columns(self) -> list[str]:
         """The feature columns of the table."""
-        return list(self.table.kinds)
+        return list(self.table.encoder.kinds)
 
     def report(self, facts: Mapping[str, str] | None = None) -> Report:
         """Make a report about the model.
@@ -66,7 +66,7 @@ class TableModel:
             position=float(self.estimator.unfairness_),
             target=str(table.roles.target),
             columns=(features, train),
-            origin=getattr(table.pipeline[0], "output_to_input_", {}),
+            origin=table.encoder.pipeline[0].output_to_input_,
             facts={"model": self.selection, **(facts or {})},
         )
 
@@ -78,8 +78,8 @@ class TableModel:
             "sensitive": list(roles.sensitive),
             "control": list(roles.control),
             "columns": self.columns,
-            "kinds": self.table.kinds,
-            "categories": self.table.categories,
+            "kinds": self.table.encoder.kinds,
+            "categories": self.table.encoder.categories,
             "model": self.selection,
             "unfairness": float(self.estimator.unfairness_),
         }

@@ -106,10 +106,9 @@ class TableFile:
         with self._readable_errors():
             if self.format in SEPARATORS:
                 frame = pd.read_csv(self.path, low_memory=False, **self._csv_options)
-            elif self.format == "parquet":
-                frame = pd.read_parquet(self.path)
             else:
-                frame = pd.read_feather(self.path)
+                read = pd.read_parquet if self.format == "parquet" else pd.read_feather
+                frame = read(self.path)
         self._refuse_empty(len(frame))
         return self._number_rows(frame, 0)
 

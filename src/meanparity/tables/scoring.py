@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from meanparity.exceptions import warn
 from meanparity.persistence import Saved
-from meanparity.tables.encoding import encode
+from meanparity.tables.encoding import Encoder
 from meanparity.tables.reading import TableFile
 from meanparity.tables.writing import write_batches
 
@@ -59,7 +59,8 @@ def score_file(
             "This file does not contain a model of a table. Load it with meanparity.persistence "
             "and call predict."
         )
-    encoder, estimator = pipeline[:-1], pipeline[-1]
+    encoder = Encoder(pipeline[:-1], about["kinds"], about["categories"])
+    estimator = pipeline[-1]
     if unfairness is not None:
         if saved.minimal:
             raise ValueError(
@@ -69,16 +70,15 @@ def score_file(
                 "and minimal=False in Python)."
             )
         estimator = estimator.tradeoff_.at(unfairness)
-    kinds, categories, name = about["kinds"], about["categories"], Path(source).name
-    target = f"predicted {about['target']}"
-    text_columns = {column: "str" for column, kind in kinds.items() if kind == "text"}
+    target, name = f"predicted {about['target']}", Path(source).name
+    text_columns = {column: "str" for column, kind in encoder.kinds.items() if kind == "text"}
     unknown: dict[str, set[str]] = {}
 
     def scored_batches() -> Iterator[pd.DataFrame]:
         for batch in TableFile(source).batches(text_columns):
             if target in batch.columns:
                 raise ValueError(f"{name} already has a column {target!r}. Rename it.")
-            X, found = encode(batch, encoder, kinds, categories, name)
+            X, found = encoder.encode(batch, name)
             for column, values in found.items():
                 unknown.setdefault(column, set()).update(values)
             yield batch.assign(**{target: estimator.predict(X)})
