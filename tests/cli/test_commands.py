@@ -338,7 +338,7 @@ def test_bad_settings_speak(folder, tmp_path):
         (("--control", "sex"), "'sex' has two roles"),
         (("-o", tmp_path / "no" / "m.meanparity"), "does not exist. Create it"),
         (("-o", tmp_path), "is a folder. Name a file"),
-        (("--minimal",), "--minimal is about the model file"),
+        (("--minimal",), "--minimal applies to the model file"),
     ):
         with pytest.raises(ValueError, match=message):
             run("fit", people, *FIT, *more)

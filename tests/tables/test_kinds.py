@@ -94,6 +94,23 @@ def test_columns_that_change_midway_are_written(model, form, monkeypatch, tmp_pa
     assert read_frame(out)["note"].notna().sum() == 50
 
 
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+@pytest.mark.parametrize("first", [0, 100])
+def test_whole_numbers_with_gaps_in_some_batches_are_written(
+    model, form, first, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(reading, "_BATCH_ROWS", 50)
+    new = coded(150, seed=2).drop(columns="y")
+    new["count"] = pd.array(np.arange(150), dtype="Int64")
+    new.loc[first : first + 9, "count"] = pd.NA  # in the first batch, or in the last one
+    new.to_parquet(tmp_path / "new.parquet")
+    out = tmp_path / f"scored.{form}"
+    assert score_file(model, tmp_path / "new.parquet", out) == 150
+    counts = read_frame(out)["count"]
+    assert counts.isna().sum() == 10
+    assert counts.dropna().tolist() == new["count"].dropna().tolist()
+
+
 def test_groups_of_a_large_file_stay_whole(monkeypatch, tmp_path):
     monkeypatch.setattr(reading, "_BATCH_ROWS", 100)
     monkeypatch.setattr(reading, "LARGE", 0)

@@ -91,7 +91,7 @@ def fit(
             "of them, not both."
         )
     if minimal and output is None:
-        raise ValueError("--minimal is about the model file. Name this file with -o.")
+        raise ValueError("--minimal applies to the model file. Name a file with -o.")
     options.check_can_write(output, report, inputs=(data, pool))
     roles = Roles(target, sensitive, control or (), weight, ignore or (), exclude_sensitive)
     with options.working() as progress:

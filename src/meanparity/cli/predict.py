@@ -18,7 +18,7 @@ def predict(
         float | None,
         typer.Option(
             help="Share of the unconstrained gaps to allow, from 0 to 1. By default that of the "
-            "model. Minimal model files cannot change it."
+            "model, which is the only possible one for a minimal model file."
         ),
     ] = None,
     json: options.Json = False,

@@ -1,0 +1,50 @@
+"""Which rows and which procedure select the model."""
+
+from __future__ import annotations
+
+import pytest
+
+from meanparity.tables import Roles, fit_table, selecting
+from tests.tables.test_kinds import coded
+
+ROLES = Roles("y", ("sex",), weight="w")
+
+
+@pytest.fixture
+def searches(monkeypatch):
+    """Number of rows, number of weights, and cv of every search."""
+    seen = []
+
+    def recording(search, X, y, *, sample_weight, **columns):
+        seen.append((len(X), len(sample_weight), search.cv))
+        return original(search, X, y, sample_weight=sample_weight, **columns)
+
+    original = selecting.ParityRidgeCV.fit
+    monkeypatch.setattr(selecting.ParityRidgeCV, "fit", recording)
+    return seen
+
+
+@pytest.mark.parametrize(("most_rows", "used"), [(320, 320), (100, 100)])
+def test_penalties_are_selected_on_a_limited_number_of_rows(searches, monkeypatch, most_rows, used):
+    monkeypatch.setattr(selecting, "_SELECTION_ROWS", most_rows)
+    fitted = fit_table(coded().assign(w=1.0), ROLES, model="linear")
+    assert searches == [(used, used, None)]
+    assert len(fitted.row_sets[0]) == 320  # the fit itself uses all training rows
+
+
+@pytest.mark.parametrize(("most_cells", "cv"), [(6, None), (5, 5)])
+def test_many_groups_are_cross_validated(searches, monkeypatch, most_cells, cv):
+    monkeypatch.setattr(selecting, "_MOST_CELLS", most_cells)
+    roles = Roles("y", ("sex",), ("code",), "w")  # two groups in three strata
+    features = {f"x{seed}": coded(seed=seed)["x"] for seed in range(1, 6)}
+    fit_table(coded(noise=3.0).assign(w=1.0, **features), roles, model="linear")
+    assert searches == [(320, 320, cv)]
+
+
+@pytest.mark.parametrize(("exact_rows", "landmarks"), [(320, False), (319, True)])
+def test_kernel_models_of_many_rows_use_landmarks(monkeypatch, exact_rows, landmarks):
+    monkeypatch.setattr(selecting, "_EXACT_ROWS", exact_rows)
+    monkeypatch.setattr(selecting, "_LANDMARKS", 50)
+    fitted = fit_table(coded(noise=3.0), Roles("y", ("sex",)), model="kernel")
+    assert fitted.selection.endswith(", 50 landmarks") == landmarks
+    assert (fitted.estimator.solver != "auto") == landmarks
