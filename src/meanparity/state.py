@@ -127,8 +127,8 @@ class Writer:
     --------
     >>> writer = Writer()
     >>> writer.write((1, np.arange(2.0)))
-    {'tuple': [1, {'array': '0'}]}
-    >>> Reader(writer.arrays).read({'tuple': [1, {'array': '0'}]})
+    {'tuple': [1, {'array': '0', 'id': 0}]}
+    >>> Reader(writer.arrays).read({'tuple': [1, {'array': '0', 'id': 0}]})
     (1, array([0., 1.]))
     """
 
