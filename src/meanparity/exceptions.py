@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-
-import numpy as np
 
 _PACKAGE = str(Path(__file__).parent)
 
@@ -21,7 +18,7 @@ class DataUnavailableError(OSError):
     """A data file that is not bundled is nowhere to be found."""
 
 
-class NotPositiveDefiniteError(np.linalg.LinAlgError):
+class NotPositiveDefiniteError(ValueError):
     """A matrix that should be positive definite is not, or not in floating point."""
 
 
@@ -33,6 +30,8 @@ def did_you_mean(name: object, names: Iterable[object], cutoff: float = 0.6) -> 
     >>> did_you_mean("slary", ["salary", "grade"])
     " Did you mean 'salary'?"
     """
+    import difflib  # slow to import, and seldom needed
+
     near = difflib.get_close_matches(str(name), [str(known) for known in names], 1, cutoff)
     return f" Did you mean {near[0]!r}?" if near else ""
 

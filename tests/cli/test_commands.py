@@ -426,9 +426,49 @@ def test_help_lists_the_commands():
         assert "reproduce" not in output
 
 
-@pytest.mark.parametrize("module", ["typer", "rich"])
-def test_a_missing_library_is_named_with_what_to_install(module):
-    status, _, errors = call("datasets", blocked=module)
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["fit", "--help"], ["--show-completion"]]
+)
+def test_help_starts_without_heavy_imports(arguments):
+    code = (
+        "import sys\n"
+        f"sys.argv = ['meanparity', *{arguments!r}]\n"
+        "from meanparity.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'pandas', 'pyarrow'} & set(sys.modules)\n"
+        "print(sorted(heavy), file=sys.stderr)"
+    )
+    environment = {**os.environ, "SHELL": "/bin/bash"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
+    assert done.stderr.splitlines()[-1] == "[]", done.stderr
+    assert done.stdout
+
+
+def test_completion_starts_without_heavy_imports():
+    code = (
+        "import sys\n"
+        "sys.argv = ['meanparity']\n"
+        "from meanparity.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'numpy', 'sklearn', 'pandas'} & set(sys.modules)), file=sys.stderr)"
+    )
+    asked = {
+        "_MEANPARITY_COMPLETE": "complete_bash",
+        "COMP_WORDS": "meanparity fit --mo",
+        "COMP_CWORD": "2",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **asked}
+    )
+    assert "--model" in done.stdout
+    assert done.stderr.splitlines()[-1] == "[]", done.stderr
+
+
+@pytest.mark.parametrize("module", ["typer", "rich", "pandas"])
+def test_a_missing_library_is_named_with_what_to_install(module, folder):
+    status, _, errors = call("audit", folder / "people.csv", *FIT, blocked=module)
     assert status == 1
     assert f"needs {module}, which is not installed. Run: pip install 'meanparity[cli]'" in errors
     assert "Traceback" not in errors

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meanparity.data import Groups
+from meanparity.data.columns import read_levels
 
 COLUMNS = {
     "text": np.array(["b", "a", "b", "c"]),
@@ -165,3 +166,36 @@ def test_sums_and_means(codes, m, weighted):
         expected = np.average(values[member], axis=0, weights=inside)
         assert np.allclose(groups.means(values, weights)[i], expected)
         assert np.allclose(groups.means(values[:, 0], weights)[i], expected[0])
+
+
+@pytest.mark.parametrize("n", [1, 7, 3000])
+@pytest.mark.parametrize("k", [1, 2, 5, 15, 16, 17, 40])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda i: i,
+        lambda i: i.astype(np.int8) - 100,
+        lambda i: i.astype(np.uint64) + np.uint64(2**63),
+        lambda i: i * 10**12 - 10**15,
+        lambda i: i.astype(float) / 4,
+        lambda i: np.array([f"group {j * 7 % 41}" for j in i]),
+        lambda i: np.array([f"group {j * 7 % 41}".encode() for j in i]),
+        lambda i: i % 2 == 1,
+        lambda i: np.array([f"group {j * 7 % 41}" for j in i], dtype=object),
+    ],
+    ids=["int", "int8", "uint64", "far", "float", "text", "bytes", "bool", "objects"],
+)
+def test_levels_are_those_of_unique_however_many_there_are(make, n, k):
+    values = make(np.random.default_rng(n + k).integers(0, k, n))
+    levels, codes = read_levels({"s": values}, "error")
+    expected, positions = np.unique(values, return_inverse=True)
+    assert levels == [expected.tolist()]
+    assert [type(value) for value in levels[0]] == [type(value) for value in expected.tolist()]
+    assert np.array_equal(codes[:, 0], positions)
+
+
+def test_levels_of_objects_with_several_kinds_of_missing_values():
+    values = np.array(["b", None, float("nan"), "a", pd.NA, np.nan, pd.NaT, "b"], dtype=object)
+    levels, codes = read_levels({"s": values}, "group")
+    assert levels == [["a", "b"]]
+    assert codes[:, 0].tolist() == [1, -1, -1, 0, -1, -1, -1, 1]

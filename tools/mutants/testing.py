@@ -23,7 +23,7 @@ from tools.mutants.mutations import Mutant, mutate
 from tools.mutants.rooms import PACKAGE, ROOT
 
 _COPIED = ("src", "tests")  # everything else is linked
-_NOT_PRELOADED = {"meanparity", "tests", "tools", "__main__"}
+_NOT_PRELOADED = {"meanparity", "tests", "tools", "benchmarks", "reproduction", "__main__"}
 _BETWEEN_TESTS = 120.0  # seconds that importing, or finishing, may take
 _MEMORY = 8 * 2**30  # a mutant that asks for more is stopped
 _NO_TESTS, _BROKEN = 5, 70  # exit statuses: pytest's, and ours if the process itself failed

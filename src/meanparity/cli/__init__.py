@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 __all__ = ["main"]
+_LIBRARIES = ("typer", "rich", "pandas", "pyarrow", "skrub", "skops", "jinja2")
 
 
 def main() -> None:
@@ -12,13 +13,20 @@ def main() -> None:
     try:
         from meanparity.cli.app import run
     except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing not in ("typer", "rich", "pandas"):
+        if not needs_install(error):
             raise
-        sys.exit(
-            f"meanparity: the command line needs {missing}, which is not installed. "
-            "Run: pip install 'meanparity[cli]'"
-        )
+        sys.exit(f"meanparity: {needs_install(error)}")
     except KeyboardInterrupt:
         sys.exit(130)
     run()
+
+
+def needs_install(error: BaseException) -> str:
+    """What to install if an error is about a missing library of the command line, or nothing."""
+    missing = (getattr(error, "name", None) or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or missing not in _LIBRARIES:
+        return ""
+    return (
+        f"the command line needs {missing}, which is not installed. "
+        "Run: pip install 'meanparity[cli]'"
+    )

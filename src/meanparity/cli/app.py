@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import sys
-from importlib.metadata import version
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
+from meanparity import __version__
+from meanparity.cli import needs_install
 from meanparity.cli.audit import audit
 from meanparity.cli.compare import compare
 from meanparity.cli.datasets import datasets
@@ -20,15 +23,23 @@ app = typer.Typer(
     help="Regression with equal mean predictions in every sensitive group.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,
 )
+
+
+def _help(command: Callable[..., Any]) -> str:
+    """The docstring of a command, whose examples keep their lines."""
+    text, _, examples = inspect.cleandoc(command.__doc__ or "").partition("Examples\n--------\n")
+    return f"{text}\b\nExamples:\n{examples}" if examples else text
+
+
 for command in (audit, fit, predict, compare, datasets):
-    app.command()(command)
+    app.command(help=_help(command))(command)
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"meanparity {version('meanparity')}")
+        typer.echo(f"meanparity {__version__}")
         raise typer.Exit
 
 
@@ -63,6 +74,8 @@ def run(application: typer.Typer = app, name: str = "meanparity") -> None:
 
 def _one_line(error: BaseException) -> str:
     """The message of an error in one line; errors of the system name their file."""
+    if needs_install(error):
+        return needs_install(error)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.strerror}: {error.filename}"
     message = " ".join(str(error).split())

@@ -38,14 +38,13 @@ def audit(
 
     Rows without an outcome or prediction are left out.
 
+    The exit status is 0 on success; 1 if something is wrong with the data; 2 if something is wrong
+    with the command; 3 if --within was given and a gap was not shown to be within it.
+
     Examples
     --------
-    - `meanparity audit people.csv --target salary --sensitive sex,race`
-
-    - `meanparity audit scored.parquet --prediction score --sensitive sex --within 0.02`
-
-    Exit status: 0 on success; 1 if something is wrong with the data; 2 if something is wrong with
-    the command; 3 if --within was given and a gap was not shown to be within it.
+    meanparity audit people.csv --target salary --sensitive sex,race
+    meanparity audit scored.parquet --prediction score --sensitive sex --within 0.02
     """
     import numpy as np
 

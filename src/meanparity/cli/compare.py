@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Column, Table
 
 from meanparity.cli import options
 
@@ -36,7 +34,7 @@ def compare(
 
     Examples
     --------
-    - `meanparity compare people.csv --target salary --sensitive sex --plot compare.png`
+    meanparity compare people.csv --target salary --sensitive sex --plot compare.png
     """
     from meanparity.files import draft_of
     from meanparity.tables import (
@@ -70,6 +68,9 @@ def compare(
         typer.echo(results.to_json(orient="records", **layout))
         return
     shown = results.drop(columns="description").set_index("method")
+    from rich.console import Console
+    from rich.table import Column, Table
+
     headers = [Column(name, justify="right") for name in shown.columns]
     table = Table(Column("method", no_wrap=True), *headers, box=None, pad_edge=False)
     for method, *numbers in shown.itertuples():

@@ -22,9 +22,8 @@ def datasets(
 
     Examples
     --------
-    - `meanparity datasets`
-
-    - `meanparity datasets adult -o adult.csv`
+    meanparity datasets
+    meanparity datasets adult -o adult.csv
     """
     from meanparity.datasets import load_adult, load_communities_crime
     from meanparity.tables import write_frame

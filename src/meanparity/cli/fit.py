@@ -7,7 +7,6 @@ import json as json_module
 import platform
 import shlex
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,11 +73,9 @@ def fit(
 
     Examples
     --------
-    - `meanparity fit people.csv --target salary --sensitive sex,race --report report.html`
-
-    - `meanparity fit people.csv --target salary --sensitive sex --control grade --max-gap 500`
-
-    - `meanparity fit people.csv --target salary --sensitive sex --pool next.csv -o m.meanparity`
+    meanparity fit people.csv --target salary --sensitive sex,race --report report.html
+    meanparity fit people.csv --target salary --sensitive sex --control grade --max-gap 500
+    meanparity fit people.csv --target salary --sensitive sex --pool next.csv -o m.meanparity
     """
     from meanparity.persistence import save
     from meanparity.report.words import verdict
@@ -143,6 +140,8 @@ def _facts(
     if roles.control:
         facts["control columns"] = ", ".join(roles.control)
     packages = ("meanparity", "numpy", "scikit-learn", "skrub")
+    from importlib.metadata import version
+
     versions = [f"{name} {version(name)}" for name in packages]
     facts["versions"] = ", ".join([*versions, f"Python {platform.python_version()}"])
     facts["date"] = datetime.date.today().isoformat()

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from meanparity.exceptions import ParityWarning
 
@@ -104,6 +103,8 @@ def working() -> Iterator[Callable[[str], None]]:
 
     Yields a function that changes the progress message.
     """
+    from rich.console import Console
+
     lines: dict[str, None] = {}
 
     def collect(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -30,9 +30,8 @@ def predict(
 
     Examples
     --------
-    - `meanparity predict model.meanparity new.csv -o scored.parquet`
-
-    - `meanparity predict model.meanparity new.csv -o scored.csv --unfairness 0.2`
+    meanparity predict model.meanparity new.csv -o scored.parquet
+    meanparity predict model.meanparity new.csv -o scored.csv --unfairness 0.2
     """
     from meanparity.persistence import read
     from meanparity.tables import score_file

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from meanparity._typing import IntArray
 
 MISSING = ("error", "group", "ignore")
+_SORTED_ROWS, _FEW_LEVELS = 1000, 16  # text in more rows is searched for a few values first
 _MOST_CATEGORIES = 20  # a numeric column with more distinct values is treated as a number
 
 Columns = dict[str, NDArray[Any]]
@@ -157,23 +158,55 @@ def _factorize(values: NDArray[Any], name: str) -> tuple[list[Hashable], IntArra
     kind = values.dtype.kind
     if kind in "mM":  # tolist() would turn dates into numbers
         missing, values = np.isnat(values), values.astype(str)
-    elif kind in "biufUS":
-        missing = np.isnan(values) if kind == "f" else np.zeros(len(values), bool)
+    elif kind in "biuUS":
+        return _factorize_known(values)
+    elif kind == "f":
+        missing = np.isnan(values)
     elif kind == "c":
         raise TypeError(f"Column {name!r} holds complex numbers. Pass real numbers or text.")
     else:
         return _factorize_objects(values.tolist(), name)
-    known = ~missing
-    levels, positions = np.unique(values[known], return_inverse=True)
+    if not missing.any():
+        return _factorize_known(values)
+    levels, positions = _factorize_known(values[~missing])
     codes = np.full(len(values), -1, dtype=np.intp)
-    codes[known] = positions
-    return levels.tolist(), codes
+    codes[~missing] = positions
+    return levels, codes
+
+
+def _factorize_known(values: NDArray[Any]) -> tuple[list[Hashable], IntArray]:
+    """The same without missing values; few distinct values are found without sorting all rows."""
+    kind, n = values.dtype.kind, len(values)
+    if kind in "biu" and n:
+        whole = values.view(np.uint8) if kind == "b" else values
+        low, high = whole.min(), whole.max()
+        if int(high) - int(low) <= 4 * n + 1000:
+            steps = (whole - low).astype(np.intp)
+            found = np.flatnonzero(np.bincount(steps))
+            position = np.zeros(int(high) - int(low) + 1, dtype=np.intp)
+            position[found] = np.arange(len(found))
+            distinct = (found.astype(whole.dtype) + low).astype(values.dtype)
+            return distinct.tolist(), position[steps]
+    if kind in "US" and n > _SORTED_ROWS:
+        codes = np.full(n, -1, dtype=np.intp)
+        levels: list[Any] = []
+        while len(levels) < _FEW_LEVELS:
+            rest = int(np.argmin(codes))
+            if codes[rest] >= 0:
+                order = np.argsort(levels)
+                rank = np.empty(len(levels), dtype=np.intp)
+                rank[order] = np.arange(len(levels))
+                return [levels[i].item() for i in order], rank[codes]
+            codes[values == values[rest]] = len(levels)
+            levels.append(values[rest])
+    distinct, positions = np.unique(values, return_inverse=True)
+    return distinct.tolist(), positions
 
 
 def _factorize_objects(values: list[Any], name: str) -> tuple[list[Hashable], IntArray]:
-    values = [None if is_missing(value) else value for value in values]
     try:
-        distinct = set(values) - {None}
+        everything = set(values)
+        distinct = {value for value in everything if not is_missing(value)}
     except TypeError as error:
         raise TypeError(
             f"Column {name!r} holds values that cannot be compared ({error}). "
@@ -183,8 +216,9 @@ def _factorize_objects(values: list[Any], name: str) -> tuple[list[Hashable], In
         ordered = sorted(distinct)
     except TypeError:  # values of several types
         ordered = sorted(distinct, key=lambda value: (type(value).__name__, str(value)))
-    position = {None: -1} | {value: i for i, value in enumerate(ordered)}
-    return ordered, np.array([position[value] for value in values], dtype=np.intp)
+    position = dict.fromkeys(everything - distinct, -1)
+    position |= {value: i for i, value in enumerate(ordered)}
+    return ordered, np.fromiter(map(position.__getitem__, values), np.intp, len(values))
 
 
 def is_missing(value: Any) -> bool:

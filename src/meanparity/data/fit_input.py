@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import assert_all_finite, check_array, check_consistent_length
 from sklearn.utils.validation import _num_samples
 
 from meanparity._typing import Features, FloatArray
@@ -230,7 +230,10 @@ def _precomputed_pool(layout: FeatureLayout, X: Any, n: int) -> tuple[Features, 
 
 def read_targets(name: str, X: Any, y: Any) -> tuple[FloatArray, bool]:
     """Targets of the rows of X, (n, m), and whether y has one dimension."""
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=name)
+    if isinstance(y, np.ndarray) and y.dtype == np.float64 and y.ndim in (1, 2) and y.size:
+        assert_all_finite(y, estimator_name=name, input_name="y")
+    else:
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=name)
     check_consistent_length(X, y)
     return y.reshape(len(y), -1), y.ndim == 1
 

@@ -242,6 +242,10 @@ def combine(codes: IntArray, sizes: Sequence[int]) -> tuple[IntArray, IntArray]:
     distinct : (k, r) array of int
     which : (n,) array of int
     """
+    if codes.shape[1] == 1 and len(codes):
+        column = codes[:, 0]
+        if column.min() >= 0 and np.bincount(column, minlength=sizes[0]).all():
+            return np.arange(sizes[0])[:, None], column
     distinct, which = np.zeros((1, 0), dtype=np.intp), np.zeros(len(codes), dtype=np.intp)
     for column, size in zip(codes.T, sizes, strict=True):
         # the pairs (combination so far, level) that occur, in order

@@ -257,7 +257,7 @@ class Rows:
     @cached_property
     def groups(self) -> Groups | None:
         """The groups of categories; None if all sensitive columns are numbers."""
-        of_cells = self._cell_groups
+        of_cells = self.cell_groups
         if of_cells is None:
             return None
         codes = of_cells.codes[self.codes]
@@ -265,7 +265,7 @@ class Rows:
         return replace(of_cells, codes=codes, counts=counts)
 
     @cached_property
-    def _cell_groups(self) -> Groups | None:
+    def cell_groups(self) -> Groups | None:
         """The groups of categories, with the group of each cell."""
         names = self.schema.categories
         return self.combinations(names) if names else None
@@ -284,7 +284,7 @@ class Rows:
 
     def group_means(self, cell_means: FloatArray) -> dict[Hashable, FloatArray]:
         """The mean in each group that has weight, from means in cells, (k, m)."""
-        groups = self._cell_groups
+        groups = self.cell_groups
         if groups is None:
             return {}
         weighted = self.mass[:, None] * np.insert(cell_means, 0, 1.0, axis=1)
@@ -302,7 +302,7 @@ class Rows:
         >>> rows.group_counts == rows.by_cell.group_counts == {"F": 2, "M": 1}
         True
         """
-        groups = self._cell_groups
+        groups = self.cell_groups
         if groups is None:
             return {}
         counts = np.bincount(groups.codes + 1, self.counts, len(groups.labels) + 1)[1:]
@@ -366,7 +366,7 @@ class Rows:
         names = self.schema.categories
         if len(names) > 1 and not self.schema.intersectional:
             return [self.combinations((name,), with_column=True) for name in names]
-        return [] if self._cell_groups is None else [self._cell_groups]
+        return [] if self.cell_groups is None else [self.cell_groups]
 
     @cached_property
     def strata(self) -> list[tuple[str, IntArray]]:
@@ -407,7 +407,7 @@ class Rows:
 
 def refuse_identifier(rows: Rows, if_number: str | None = None) -> None:
     """Refuse groups of one row each; `if_number` says what to do if the column is a number."""
-    groups, schema = rows.groups, rows.schema
+    groups, schema = rows.cell_groups, rows.schema
     n = len(rows.codes)
     alone = groups is not None and schema.intersectional and len(groups.labels) == n
     if alone and not schema.control and not schema.continuous and rows.weights is None:

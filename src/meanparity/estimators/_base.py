@@ -176,7 +176,10 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
             control_features=control_features,
             sample_weight=sample_weight,
         )
-        validate_data(self, X, skip_check_array=True)  # sets the names that scikit-learn knows
+        if isinstance(X, np.ndarray):
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        else:
+            validate_data(self, X, skip_check_array=True)  # sets the names that scikit-learn knows
         people = check_rows_and_pool(constraint, data.rows, pool)
         if people is None:
             return data

@@ -254,14 +254,17 @@ def solve_moments(
     q = len(held[0].functionals)
     # targets that cannot all be met are a compromise between all conditions already
     parts = [slice(None)] if targets.any() else [slice(0, q), slice(q, None)]
-    removal = _Removal.from_conditions((_gather(W, whole) / units).T @ Q, parts)
-    step = removal.step(whole.T @ _spread(W, fair / units) - targets)
-    for _ in range(3):
-        closer = fair - Q @ step
-        next_step = removal.step(whole.T @ _spread(W, closer / units) - targets)
-        if np.abs(next_step).max(initial=0.0) >= np.abs(step).max(initial=0.0):
-            break  # the rest is rounding
-        fair, step = closer, next_step
+    coef = _spread(W, fair / units)
+    left = whole.T @ coef - targets
+    if np.any(np.abs(left) > 4 * np.finfo(float).eps * (np.abs(whole).T @ np.abs(coef))):
+        removal = _Removal.from_conditions((_gather(W, whole) / units).T @ Q, parts)
+        step = removal.step(left)
+        for _ in range(3):
+            closer = fair - Q @ step
+            next_step = removal.step(whole.T @ _spread(W, closer / units) - targets)
+            if np.abs(next_step).max(initial=0.0) >= np.abs(step).max(initial=0.0):
+                break  # the rest is rounding
+            fair, step = closer, next_step
     directions = None
     if len(H) == len(penalties):
         gaps = [
