@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-_MOST_CATEGORIES = 40  # a text column with more values is not treated as categories
+_MOST_CATEGORIES = 100  # a text column with more values is not treated as categories
+_LARGEST = 1e38  # squares of larger numbers are infinite, or nearly so
 _UNSUPPORTED = (list, dict, set, tuple, bytes, np.ndarray)
 
 
@@ -72,21 +73,23 @@ def convert_columns(frame: pd.DataFrame, kinds: Mapping[str, str], name: str) ->
         elif values.dtype.kind in "biuf":
             values = values.map(_number_as_text).astype("str")
         if kind == "number":
-            _refuse_infinite(values, column, name)
+            values = _finite_numbers(values, column, name)
+        elif kind == "text":
+            values = values.astype(object).where(values.notna(), np.nan)
         converted[column] = values
     return pd.DataFrame(converted, index=frame.index)
 
 
-def _refuse_infinite(values: pd.Series, column: str, name: str) -> None:
+def _finite_numbers(values: pd.Series, column: str, name: str) -> pd.Series:
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    with np.errstate(over="ignore"):
-        infinite = np.isinf(numbers.astype(np.float32))  # the encoder works in single precision
+    infinite = np.abs(numbers) > _LARGEST
     if infinite.any():
         first = int(infinite.argmax())
         raise ValueError(
             f"{name} has {float(numbers[first])!r} in the column {column!r}, row "
             f"{values.index[first] + 1}, which is infinite or too large. Correct or empty the cell."
         )
+    return pd.Series(numbers, values.index)
 
 
 def text_categories(frame: pd.DataFrame, kinds: Mapping[str, str]) -> dict[str, list[str]]:

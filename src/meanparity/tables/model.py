@@ -66,7 +66,7 @@ class TableModel:
             position=float(self.estimator.unfairness_),
             target=str(table.roles.target),
             columns=(features, train),
-            origin=table.encoder.pipeline[0].output_to_input_,
+            origin=dict(table.encoder.origin),
             facts={"model": self.selection, **(facts or {})},
         )
 
