@@ -18,10 +18,6 @@ class DataUnavailableError(OSError):
     """A data file that is not bundled is nowhere to be found."""
 
 
-class NotPositiveDefiniteError(ValueError):
-    """A matrix that should be positive definite is not, or not in floating point."""
-
-
 def did_you_mean(name: object, names: Iterable[object], cutoff: float = 0.6) -> str:
     """A hint at the name nearest to one that is unknown, or nothing.
 

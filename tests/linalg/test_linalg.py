@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.linalg import blas, memory, symmetric
-from meanparity.linalg.blas import multiply
+from meanparity.linalg.blas import NotPositiveDefiniteError, multiply
 from meanparity.linalg.features import dense_features, pivoted_cholesky
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks, symmetric_basis

@@ -11,8 +11,8 @@ import pytest
 from scipy import sparse
 
 from meanparity import ParityWarning
-from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.kernels import Kernel
+from meanparity.linalg.blas import NotPositiveDefiniteError
 from meanparity.solvers import (
     LBFGS,
     ConjugateGradient,

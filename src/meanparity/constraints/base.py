@@ -24,6 +24,8 @@ class Constraint(BaseEstimator, ABC):  # type: ignore[misc]
 
     Attributes
     ----------
+    name : str
+        The shortcut under which estimators know it, if it has one.
     training_only : str
         Why it cannot hold on a pool; empty if it can.
     needs_rows : str
@@ -45,6 +47,7 @@ class Constraint(BaseEstimator, ABC):  # type: ignore[misc]
         Defaults of the parameters that `MeanParity` describes, for constraints without them.
     """
 
+    name: ClassVar[str] = ""
     training_only: ClassVar[str] = ""
     needs_rows: ClassVar[str] = (
         "its functionals may depend on individual rows. If they depend on sensitive and control "

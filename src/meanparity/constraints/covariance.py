@@ -59,6 +59,7 @@ class CovarianceParity(Constraint):
     True
     """
 
+    name: ClassVar[str] = "covariance_parity"
     needs_rows: ClassVar[str] = ""
     uses_control: ClassVar[bool] = True
     reads_values: ClassVar[bool] = True

@@ -59,6 +59,7 @@ class MeanParity(Constraint):
     array([ 2., -1.])
     """
 
+    name: ClassVar[str] = "mean_parity"
     uses_control: ClassVar[bool] = True
     compares_means: ClassVar[bool] = True
     compared_value: ClassVar[str] = "prediction"  # what `describe` says is equal on average
@@ -168,6 +169,7 @@ min_group_size
     array([0., 0.])
     """
 
+    name: ClassVar[str] = "residual_parity"
     training_only: ClassVar[str] = "it compares errors, which are not known for a pool"
     compares_errors: ClassVar[bool] = True
     compared_value: ClassVar[str] = "prediction error"

@@ -261,8 +261,8 @@ class Rows:
         if of_cells is None:
             return None
         codes = of_cells.codes[self.codes]
-        counts = np.bincount(codes + 1, minlength=len(of_cells.labels) + 1)[1:]
-        return replace(of_cells, codes=codes, counts=counts)
+        counts = np.bincount(codes + 1, self.sizes, len(of_cells.labels) + 1)[1:]
+        return replace(of_cells, codes=codes, counts=counts.astype(np.intp))
 
     @cached_property
     def cell_groups(self) -> Groups | None:

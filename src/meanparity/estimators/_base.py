@@ -401,11 +401,8 @@ class KernelParameters:
         return tags
 
 
-_CONSTRAINTS: dict[str, type[Constraint]] = {
-    "mean_parity": MeanParity,
-    "covariance_parity": CovarianceParity,
-    "residual_parity": ResidualParity,
-}
+_KINDS: tuple[type[Constraint], ...] = (MeanParity, CovarianceParity, ResidualParity)
+_CONSTRAINTS = {kind.name: kind for kind in _KINDS}
 
 
 def resolve_constraint(constraint: str | Constraint) -> Constraint:

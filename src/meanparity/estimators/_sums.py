@@ -31,16 +31,16 @@ from meanparity.estimators._messages import (
 from meanparity.estimators._report import Reporting
 from meanparity.exceptions import warn
 from meanparity.solvers.choose import resolve_solver
-from meanparity.solvers.normal import Held, Moments, SummedProblem, solve_sums
+from meanparity.solvers.normal import Held, Moments, SummedProblem
 from meanparity.solvers.nystrom import Nystrom
-from meanparity.solvers.problem import Fit, Solution, Solver, SolverInfo
+from meanparity.solvers.problem import Fit, Solution, Solver
 from meanparity.statistics.collect import Collector
 from meanparity.statistics.statistics import KeyedCells, Statistics
 
 
 def _fits_sums(estimator: SumsRegressor) -> bool:
     """Whether the solver needs sums over rows only; scikit-learn asks before it calls."""
-    if not resolve_solver(estimator.solver).sums_only:
+    if not resolve_solver(estimator.solver).takes_sums:
         raise AttributeError(_needs_rows(estimator.solver))
     return True
 
@@ -215,11 +215,11 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
             for part, sums in ((functionals, cells), (pool, there))
             if sums is not None
         ]
-        name = "primal" if collector.kernel.is_linear else "nystrom"
-        reason = f"sums over {statistics.n_rows:,} rows of {features}"
         alpha = check_alpha(self.alpha, m)
         problem = SummedProblem(features, moments, tuple(held), alpha, fit_intercept, cells, there)
-        return solve_sums(problem, SolverInfo(name, reason, 0.0, 8 * features.width**2, 0.0), start)
+        solver: Any = resolve_solver(self.solver)
+        solution: Solution = solver.solve_sums(problem, start)
+        return solution
 
     def _collector(self, constraint: Constraint) -> Collector:
         """How sums are collected; constraints and solvers that need all rows are refused."""
@@ -229,7 +229,7 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
                 f"{constraint.needs_rows}. Use fit with all rows in memory."
             )
         solver = resolve_solver(self.solver)
-        if not solver.sums_only:
+        if not solver.takes_sums:
             raise ValueError(_needs_rows(self.solver))
         nystrom = solver if isinstance(solver, Nystrom) else Nystrom()
         return Collector(

@@ -21,7 +21,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
 from meanparity._typing import FloatArray
-from meanparity.exceptions import NotPositiveDefiniteError
+
+
+class NotPositiveDefiniteError(np.linalg.LinAlgError):
+    """A matrix that should be positive definite is not, or not in floating point."""
 
 
 def _routine(module: Any, name: str) -> tuple[Any, Any]:

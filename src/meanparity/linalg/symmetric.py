@@ -15,8 +15,8 @@ import numpy as np
 import scipy.linalg
 
 from meanparity._typing import FloatArray
-from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.linalg import blas
+from meanparity.linalg.blas import NotPositiveDefiniteError
 from meanparity.linalg.memory import SMALL, require_memory
 
 _LOG = logging.getLogger(__name__)

@@ -15,6 +15,7 @@ from meanparity._typing import FloatArray
 class Loss(ABC):
     """A loss ℓ(y, g), convex and differentiable in the score g; all arrays are (n,)."""
 
+    name: ClassVar[str] = ""  # the shortcut under which estimators know it
     is_identity: ClassVar[bool] = True  # whether the response is the score
     is_binary: ClassVar[bool] = False  # whether y is 0 or 1
     has_response: ClassVar[bool] = True  # whether the response estimates the mean of y

@@ -24,6 +24,7 @@ class Logistic(Loss):
     array([0.6931])
     """
 
+    name: ClassVar[str] = "logistic"
     is_identity: ClassVar[bool] = False
     is_binary: ClassVar[bool] = True
 
@@ -74,6 +75,7 @@ class Hinge(Rounded):
     array([0.5, 1.5])
     """
 
+    name: ClassVar[str] = "hinge"
     is_binary: ClassVar[bool] = True
     has_response: ClassVar[bool] = False
 

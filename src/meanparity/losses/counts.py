@@ -40,6 +40,8 @@ class Poisson(_LogLink):
     array([0., 1.])
     """
 
+    name: ClassVar[str] = "poisson"
+
     def value(self, y: FloatArray, score: FloatArray) -> FloatArray:
         """``y log y − y g − y + e^g``."""
         return np.asarray(xlogy(y, y) - y * score - y + np.exp(score))
@@ -71,6 +73,8 @@ class Gamma(_LogLink):
     >>> Gamma().value(np.array([1.0]), np.array([0.0]))
     array([0.])
     """
+
+    name: ClassVar[str] = "gamma"
 
     def value(self, y: FloatArray, score: FloatArray) -> FloatArray:
         """``g − log y + y e^−g − 1``."""

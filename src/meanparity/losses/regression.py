@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +22,8 @@ class Squared(Loss):
     >>> Squared().value(np.array([1.0]), np.array([3.0]))
     array([4.])
     """
+
+    name: ClassVar[str] = "squared"
 
     def value(self, y: FloatArray, score: FloatArray) -> FloatArray:
         """``(y − g)²``."""
@@ -51,6 +54,7 @@ class Huber(Loss):
     array([0.25, 5.  ])
     """
 
+    name: ClassVar[str] = "huber"
     epsilon: float = 1.35
 
     def __post_init__(self) -> None:
@@ -87,6 +91,7 @@ class SmoothL1(Loss):
     array([0.125, 2.5  ])
     """
 
+    name: ClassVar[str] = "smooth_l1"
     beta: float = 1.0
 
     def __post_init__(self) -> None:
@@ -125,6 +130,7 @@ class Quantile(Rounded):
     array([0.9, 0.1])
     """
 
+    name: ClassVar[str] = "quantile"
     quantile: float = 0.5
     smoothing: float = 0.0
 
@@ -179,6 +185,7 @@ class EpsilonInsensitive(Rounded):
     array([0., 2.])
     """
 
+    name: ClassVar[str] = "epsilon_insensitive"
     epsilon: float = 0.1
     smoothing: float = 0.05
 

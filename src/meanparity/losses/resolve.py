@@ -9,17 +9,18 @@ from meanparity.losses.classification import Hinge, Logistic
 from meanparity.losses.counts import Gamma, Poisson
 from meanparity.losses.regression import EpsilonInsensitive, Huber, Quantile, SmoothL1, Squared
 
-LOSSES: dict[str, type[Loss]] = {
-    "squared": Squared,
-    "huber": Huber,
-    "smooth_l1": SmoothL1,
-    "quantile": Quantile,
-    "epsilon_insensitive": EpsilonInsensitive,
-    "logistic": Logistic,
-    "hinge": Hinge,
-    "poisson": Poisson,
-    "gamma": Gamma,
-}
+_KINDS: tuple[type[Loss], ...] = (
+    Squared,
+    Huber,
+    SmoothL1,
+    Quantile,
+    EpsilonInsensitive,
+    Logistic,
+    Hinge,
+    Poisson,
+    Gamma,
+)
+LOSSES = {kind.name: kind for kind in _KINDS}
 
 
 def resolve_loss(loss: Any, *, binary: bool) -> Loss:

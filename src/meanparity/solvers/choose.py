@@ -9,6 +9,7 @@ from meanparity.linalg.memory import SMALL, available_bytes, format_bytes
 from meanparity.solvers.any_loss import LBFGS, InFeatures, Newton, choose_optimizer
 from meanparity.solvers.conjugate_gradient import ConjugateGradient
 from meanparity.solvers.factored import Dense, Spectral, solve_exactly
+from meanparity.solvers.normal import SummedProblem, solve_sums
 from meanparity.solvers.nystrom import Nystrom
 from meanparity.solvers.primal import Primal
 from meanparity.solvers.problem import ConstrainedProblem, Solution, Solver
@@ -29,7 +30,6 @@ class Auto(Solver):
     """
 
     name = "auto"
-    sums_only = True
     exact = True
 
     def solve(self, problem: ConstrainedProblem) -> Solution:
@@ -42,6 +42,10 @@ class Auto(Solver):
             if reason is not None:
                 return _approximate(problem, reason)
         return solve_exactly(problem)
+
+    def solve_sums(self, problem: SummedProblem, start: float) -> Solution:
+        """The same from sums over rows."""
+        return solve_sums(problem, start)
 
 
 class AutoLoss(Solver):

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from meanparity.exceptions import NotPositiveDefiniteError, warn
+from meanparity.exceptions import warn
+from meanparity.linalg.blas import NotPositiveDefiniteError
 from meanparity.linalg.symmetric import Eigen, SymmetricMatrix
 from meanparity.solvers.dual import Dual
 from meanparity.solvers.problem import (

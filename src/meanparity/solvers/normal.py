@@ -15,7 +15,7 @@ import numpy as np
 from meanparity._typing import Features, FloatArray
 from meanparity.constraints.functionals import Functionals
 from meanparity.data.groups import Cells, one_cell
-from meanparity.exceptions import NotPositiveDefiniteError
+from meanparity.linalg.blas import NotPositiveDefiniteError
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks
 from meanparity.solvers.features import FeatureMap
@@ -365,11 +365,15 @@ def _by_eigenvalues(
     return path.fair(none)[0], path.free(none)[0], path.directions(0.0)
 
 
-def solve_sums(problem: SummedProblem, info: SolverInfo, start: float) -> Solution:
+def solve_sums(problem: SummedProblem, start: float, why: str = "") -> Solution:
     """A solution from sums alone: values are means of cells instead of values of rows.
 
-    `info` says which solver this is, and why; `start` is when it started.
+    `start` is when the solver started, and `why` the reason for which it was chosen, if any.
     """
+    name = "primal" if problem.features.whitening is None else "nystrom"
+    rows = int(problem.cells.counts.sum())
+    reason = f"sums over {rows:,} rows of {problem.features}{why}"
+    info = SolverInfo(name, reason, 0.0, 8 * problem.features.width**2, 0.0)
     moments, W, held = problem.moments, problem.features.whitening, problem.held
     cells, pool_cells = problem.cells, problem.pool_cells
     r, m = moments.cross.shape

@@ -22,7 +22,6 @@ from meanparity.solvers.problem import (
     Fit,
     Solution,
     Solver,
-    SolverInfo,
 )
 from meanparity.state import stored
 
@@ -58,7 +57,6 @@ class Nystrom(Solver):
     """
 
     name = "nystrom"
-    sums_only = True
     exact = True
 
     def __init__(
@@ -131,10 +129,11 @@ class Nystrom(Solver):
             features: FeatureMap = LinearFeatures.near(problem.X, centred=problem.fit_intercept)
         else:
             features = self.features(problem.X, problem.kernel, problem.names)
-        rows = problem.X.shape[0]
-        why = f"sums over {rows:,} rows of {features}, {reason}"
-        info = SolverInfo(self.name, why, 0.0, 8 * features.width**2, 0.0)
-        return solve_sums(SummedProblem.from_problem(problem, features), info, start)
+        return solve_sums(SummedProblem.from_problem(problem, features), start, f", {reason}")
+
+    def solve_sums(self, problem: SummedProblem, start: float) -> Solution:
+        """The same from sums over rows."""
+        return solve_sums(problem, start)
 
 
 def in_features(problem: ConstrainedProblem, features: KernelFeatures) -> ConstrainedProblem:

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.linalg
 
 from meanparity._typing import FloatArray
-from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.kernels.bound import gram
+from meanparity.linalg.blas import NotPositiveDefiniteError
 from meanparity.linalg.symmetric import SymmetricFactor, SymmetricMatrix, symmetric_basis
 from meanparity.solvers.factored import pseudo_inverse
 from meanparity.solvers.features import LinearFeatures

@@ -14,7 +14,7 @@ import numpy as np
 from meanparity._typing import FloatArray
 from meanparity.kernels.bound import ProductKernel
 from meanparity.solvers.features import LinearFeatures
-from meanparity.solvers.normal import SummedProblem, solve_moments
+from meanparity.solvers.normal import SummedProblem, solve_moments, solve_sums
 from meanparity.solvers.orthogonal import (
     CentredRows,
     RidgePath,
@@ -42,7 +42,6 @@ class Primal(Solver):
     """One coefficient for each column, for linear functions: the cost is linear in the rows."""
 
     name = "primal"
-    sums_only = True
     exact = True
 
     def solve(self, problem: ConstrainedProblem, reason: str = "asked for") -> Solution:
@@ -58,6 +57,10 @@ class Primal(Solver):
         ends, basis = _orthogonal(problem) if found is None else found
         info = SolverInfo(self.name, reason, 0.0, 8 * d * d, 0.0)
         return evaluate_columns(problem, ends, basis, info, start)
+
+    def solve_sums(self, problem: SummedProblem, start: float) -> Solution:
+        """The same from sums over rows."""
+        return solve_sums(problem, start)
 
 
 class ByColumns(Solver):

@@ -347,13 +347,13 @@ class Solution:
 class Solver(BaseEstimator, ABC):  # type: ignore[misc]
     """A way of solving; its parameters follow scikit-learn's conventions.
 
+    A solver that needs nothing but sums over rows also has a method ``solve_sums(problem, start)``,
+    from a `SummedProblem` to a `Solution`; then files, Dask collections and batches can be fitted.
+
     Attributes
     ----------
     name : str
-        The shortcut under which estimators know it.
-    sums_only : bool
-        Whether it needs nothing but sums over rows, so that files, Dask collections and batches
-        can be fitted.
+        Its name, in `solver_` and as a shortcut in estimators.
     exact : bool
         Whether it returns the minimisers of the squared error up to rounding (among the functions
         of its features, if it approximates), so that held-out predictions of cross-validation can
@@ -361,12 +361,16 @@ class Solver(BaseEstimator, ABC):  # type: ignore[misc]
     """
 
     name: ClassVar[str]
-    sums_only: ClassVar[bool] = False
     exact: ClassVar[bool] = False
 
     @abstractmethod
     def solve(self, problem: ConstrainedProblem) -> Solution:
         """The constrained and the free minimiser."""
+
+    @property
+    def takes_sums(self) -> bool:
+        """Whether it can solve problems of which only sums over rows are known."""
+        return hasattr(self, "solve_sums")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,8 +18,8 @@ import scipy.linalg
 from scipy import sparse
 
 from meanparity._typing import Features, FloatArray
-from meanparity.exceptions import NotPositiveDefiniteError
 from meanparity.kernels.bound import gram
+from meanparity.linalg.blas import NotPositiveDefiniteError
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks
 from meanparity.solvers.orthogonal import CentredRows, problem_directions
