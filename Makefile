@@ -54,6 +54,7 @@ format: $(READY)  ## let ruff rewrite the sources
 
 bench: $(READY)  ## time and memory beside scikit-learn and the paper's formula (idle machine, minutes)
 	$(BIN)/python benchmarks/bench_fit.py
+	$(BIN)/python -m benchmarks.bench_everyday
 	$(BIN)/python -m benchmarks.bench_baselines
 	$(BIN)/python -m benchmarks.bench_losses
 	$(BIN)/python -m benchmarks.bench_choosing

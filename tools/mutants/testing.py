@@ -209,7 +209,8 @@ def _run_tests(tree: Path, paths: Sequence[str], plugins: list[Any]) -> int:
     os.chdir(tree)
     places = [str(tree / "src"), str(tree)]
     sys.path[:0] = places
-    os.environ["PYTHONPATH"] = os.pathsep.join([*places, os.environ.get("PYTHONPATH", "")])
+    inherited = [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
+    os.environ["PYTHONPATH"] = os.pathsep.join([*places, *inherited])
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     left_out = ["slow", "browser"] + ([] if os.environ.get("MEANPARITY_DATA") else ["data"])
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]

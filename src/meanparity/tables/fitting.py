@@ -92,7 +92,12 @@ def fit_table(
     encoded_pool = None if pool_rows is None else Pool(pool_rows.X, **pool_rows.metadata)
     progress("selecting the model")
     estimator, selection = select_estimator(
-        table.train, model, missing=missing, seed=seed, large=large_file is not None
+        table.train,
+        model,
+        missing=missing,
+        seed=seed,
+        large=large_file is not None,
+        progress=progress,
     )
     estimator.set_params(unfairness=unfairness, max_gap=max_gap)
     if large_file is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from meanparity.estimators import (
     ParityRidge,
     ParityRidgeCV,
 )
+from meanparity.exceptions import ParityWarning
 from meanparity.solvers import Nystrom
 from meanparity.tables.encoding import EncodedRows
 
@@ -21,6 +24,7 @@ _EXACT_ROWS = 2_000  # up to this many rows the kernel model is exact
 _SELECTION_ROWS = 20_000  # penalty and kernel width are selected on at most this many rows
 _MOST_CELLS = 200  # combinations of sensitive and control values that leave-one-out supports
 _LANDMARKS = 500
+_SCREENED_ROWS = 2_500  # the width is selected on at most this many rows
 _WIDTHS = (0.1, 0.3, 1.0, 3.0)  # candidates for gamma, times the number of columns
 
 
@@ -31,6 +35,7 @@ def select_estimator(
     missing: str = "error",
     seed: int = 0,
     large: bool = False,
+    progress: Callable[[str], None] = lambda message: None,
 ) -> tuple[Any, str]:
     """Select the estimator with the smallest leave-one-out or cross-validation error.
 
@@ -42,6 +47,8 @@ def select_estimator(
         As in `fit_table`.
     large : bool, default=False
         Whether the estimator will be fitted to many more rows than these.
+    progress : callable, optional
+        Receives messages about what is being done.
 
     Returns
     -------
@@ -51,15 +58,15 @@ def select_estimator(
         What was selected, and how.
     """
     n, d = rows.X.shape
-    if n > _SELECTION_ROWS:
-        rows = rows.take(np.sort(np.random.default_rng(seed).permutation(n)[:_SELECTION_ROWS]))
+    rows = _sample(rows, _SELECTION_ROWS, seed)
     columns = [rows.metadata.get(f"{role}_features") for role in ("sensitive", "control")]
     cells = np.prod([len(frame.drop_duplicates()) for frame in columns if frame is not None])
     options: dict[str, Any] = {"constraint": MeanParity(missing=missing)}
     cv = None if cells <= _MOST_CELLS else 5
     candidates: dict[str, tuple[float, Any, str]] = {}
     if model in ("auto", "linear"):
-        search: Any = ParityRidgeCV(cv=cv, **options).fit(rows.X, rows.y, **rows.metadata)
+        progress("selecting the penalty of a linear model")
+        search: Any = _fit_search(ParityRidgeCV(cv=cv, **options), rows)
         linear = ParityRidge(alpha=search.alpha_, **options)
         candidates["linear"] = _error(search), linear, f"linear, penalty {search.alpha_:.3g}"
     if model in ("auto", "kernel"):
@@ -68,8 +75,16 @@ def select_estimator(
         if large or n > _EXACT_ROWS:
             options["solver"] = Nystrom(_LANDMARKS, random_state=seed)
             landmarks = f", {_LANDMARKS} landmarks"
-        search = ParityKernelRidgeCV(gammas=[width / d for width in _WIDTHS], cv=cv, **options)
-        search.fit(rows.X, rows.y, **rows.metadata)
+        gammas = [width / d for width in _WIDTHS]
+        if len(rows.X) > _SCREENED_ROWS:
+            progress("selecting the width of the kernel on a sample")
+            few = _sample(rows, _SCREENED_ROWS, seed)
+            solver = Nystrom(_LANDMARKS, landmarks="uniform", random_state=seed)
+            screen = ParityKernelRidgeCV(gammas=gammas, cv=cv, **options).set_params(solver=solver)
+            gammas = [_fit_search(screen, few).gamma_]
+        progress("selecting the penalty of a kernel model")
+        search = ParityKernelRidgeCV(gammas=gammas, cv=cv, **options)
+        _fit_search(search, rows)
         alpha, gamma = search.alpha_, search.gamma_
         kernel = ParityKernelRidge(alpha=alpha, gamma=gamma, **options)
         description = f"RBF kernel, gamma {gamma:.3g}, penalty {alpha:.3g}{landmarks}"
@@ -82,6 +97,21 @@ def select_estimator(
             f"for a {name} model"
         )
     return estimator, description
+
+
+def _sample(rows: EncodedRows, size: int, seed: int) -> EncodedRows:
+    """All rows, or a random sample if there are more than `size`."""
+    n = len(rows.X)
+    if n <= size:
+        return rows
+    return rows.take(np.sort(np.random.default_rng(seed).permutation(n)[:size]))
+
+
+def _fit_search(search: Any, rows: EncodedRows) -> Any:
+    """Fit a search; warnings of candidates that may not be selected are not shown."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ParityWarning)
+        return search.fit(rows.X, rows.y, **rows.metadata)
 
 
 def _error(search: Any) -> float:
