@@ -428,3 +428,32 @@ def test_a_narrow_kernel_does_nothing_for_others(data, pool):
     ]
     assert model.parity_residual_ <= 1e-10
     assert gaps[1] == pytest.approx(gaps[0], rel=0.05)
+
+
+@pytest.mark.parametrize("correction", [None, "groups"])
+def test_a_refused_fit_leaves_the_earlier_model_as_it_was(correction, data):
+    X, y, s = data
+    frame = pd.DataFrame(X).add_prefix("x")
+    model = ParityAdjusted(correction=correction).fit(frame, y, sensitive_features=s)
+    groups = {} if correction is None else {"sensitive_features": s}
+    before, state = model.predict(frame, **groups), dict(vars(model))
+    model.set_params(unfairness=1.0, estimator=Ridge(1e9))
+    with pytest.raises(ValueError, match="one group"):
+        model.fit(frame.add_prefix("z"), y, sensitive_features=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="swamp"):
+        _refused_late(model, frame, y, s)
+    assert np.array_equal(model.predict(frame, **groups), before)
+    fitted = {name for name in state if name not in model.get_params()}
+    assert all(vars(model)[name] is state[name] for name in fitted)
+
+
+def _refused_late(model, X, y, s):
+    """A fit that is refused after the regressor has been fitted."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def refuse(*_args, **_kwargs):
+            raise ValueError("columns of very different size swamp it")
+
+        patch.setattr("meanparity.estimators.adjusted.FunctionCorrection.fit", refuse)
+        patch.setattr("meanparity.estimators.adjusted.GroupShifts.fit", refuse)
+        model.fit(X, y, sensitive_features=s)

@@ -316,3 +316,39 @@ def test_sparse_features_say_the_same():
             dense = model.fit(X, y, sensitive_features=s).predict_proba(X)
             found = model.fit(sparse.csr_matrix(X), y, sensitive_features=s).predict_proba(X)
             assert np.allclose(found, dense, rtol=0, atol=1e-6)
+
+
+def test_a_refused_fit_leaves_the_earlier_classifier_as_it_was():
+    X, y, s = problem(Logistic())
+    model = ParityKernelClassifier().fit(X, np.where(y > 0, "b", "a"), sensitive_features=s)
+    before, probabilities = model.predict(X), model.predict_proba(X)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full_like(X, np.nan), np.where(y > 0, "d", "c"), sensitive_features=s)
+    with pytest.raises(ValueError, match="one group"):
+        model.fit(X, np.where(y > 0, "d", "c"), sensitive_features=np.zeros(len(X)))
+    assert model.classes_.tolist() == ["a", "b"]
+    assert (model.predict(X) == before).all()
+    assert np.array_equal(model.predict_proba(X), probabilities)
+
+
+def test_a_refused_fit_leaves_the_earlier_link_as_it_was():
+    X, y, s = problem(Poisson())
+    model = ParityKernelRegressor(loss="poisson").fit(X, y, sensitive_features=s)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="one group"):
+        model.set_params(loss="squared").fit(X, y, sensitive_features=np.zeros(len(X)))
+    assert np.array_equal(model.predict(X), before)
+    assert (model.predict(X) > 0).all(), "means of counts, not scores"
+
+
+def test_the_constraint_of_a_fit_is_checked_once(monkeypatch):
+    X, y, s = problem(Logistic())
+    calls, checked = [], ParityKernelClassifier._checked_constraint
+    monkeypatch.setattr(
+        ParityKernelClassifier,
+        "_checked_constraint",
+        lambda self: calls.append(self) or checked(self),
+    )
+    model = ParityKernelClassifier(constraint=MeanParity(scale="response"), unfairness=0.5)
+    model.fit(X, y, sensitive_features=s)
+    assert len(calls) == 1

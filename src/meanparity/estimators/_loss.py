@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,19 +26,44 @@ from meanparity.solvers.problem import ConstrainedProblem, Solution
 from meanparity.tradeoff.loss_tradeoff import LossTradeoff
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LossInput(FitInput):
+    """A checked training set, and the loss to minimise on it.
+
+    Parameters
+    ----------
+    layout, X, Y, weights, sample_weight, rows, single_output, spread, pool
+        See `FitInput`.
+    loss : Loss
+        The loss.
+    on_response : bool
+        Whether the constraint is about responses instead of scores.
+    classes : (2,) array or None
+        The classes of a classifier, which Y codes as 0 and 1.
+    """
+
+    loss: Loss
+    on_response: bool
+    classes: Any
+
+
 class LossEstimator(KernelParameters, ParityEstimator):
     """Base of the estimators with other losses."""
 
     loss: Any
 
-    def _fit_loss(self, X: Any, y: FloatArray, loss: Loss, **people: Any) -> Self:
+    def _fit_loss(
+        self, X: Any, y: FloatArray, loss: Loss, classes: Any = None, **people: Any
+    ) -> Self:
         """Check, minimise without and with the constraint, store."""
         if np.ndim(self.alpha):
             raise ValueError(f"alpha has shape {np.shape(self.alpha)}. Pass one number.")
         loss.check(y)
-        self._loss = loss
         solver = resolve_loss_solver(self.solver)
-        solution = self._fit(solver, X, y, **people)
+        solution = self._fit(solver, X, y, loss=loss, classes=classes, **people)
+        self._loss = loss
+        if classes is not None:
+            self.classes_ = classes
         assert solution.runs is not None
         runs = dict(zip(("constrained", "free"), solution.runs, strict=True))
         self.history_ = {
@@ -56,15 +81,22 @@ class LossEstimator(KernelParameters, ParityEstimator):
                 )
         return self
 
+    def _read(  # type: ignore[override]
+        self, constraint: Constraint, X: Any, y: Any, *, loss: Loss, classes: Any, **people: Any
+    ) -> LossInput:
+        data = super()._read(constraint, X, y, **people)
+        on_response = constraint.scale == "response"
+        return LossInput(**vars(data), loss=loss, on_response=on_response, classes=classes)
+
     def _problem(self, constraint: Constraint, data: FitInput) -> ConstrainedProblem:
-        loss, on_response = self._loss, constraint.scale == "response"
-        self._refuse_scale(constraint, loss, on_response)
+        assert isinstance(data, LossInput)
+        self._refuse_scale(constraint, data.loss, data.on_response)
         solver: Any = getattr(self.solver, "optimizer", None) or self.solver
         earlier = getattr(self, "tradeoff_", None) if getattr(solver, "warm_start", False) else None
         return replace(
             super()._problem(constraint, data),
-            loss=loss,
-            on_response=on_response,
+            loss=data.loss,
+            on_response=data.on_response,
             start=None if earlier is None else earlier.solution,
         )
 
@@ -76,6 +108,7 @@ class LossEstimator(KernelParameters, ParityEstimator):
         gaps: FloatArray,
         solution: Solution,
     ) -> LossTradeoff:
+        assert isinstance(data, LossInput)
         found = super()._tradeoff(constraint, data, measured, gaps, solution)
         fair, free = solution.fair.fitted, solution.free.fitted
         assert solution.norms is not None
@@ -88,15 +121,15 @@ class LossEstimator(KernelParameters, ParityEstimator):
             gaps,
             found.comparison,
             data.single_output,
-            self._loss,
+            data.loss,
             np.hstack([fair, free]),
             data.rows,
             data.Y[:, 0],
             np.ones(len(data.Y)) if data.weights is None else data.weights,
             float(self.alpha) * solution.norms,
-            constraint.scale == "response",
+            data.on_response,
             data.pool is not None,
-            getattr(self, "classes_", None),
+            data.classes,
         )
 
     def _means(
@@ -107,14 +140,15 @@ class LossEstimator(KernelParameters, ParityEstimator):
         solution: Solution,
         unfairness: float,
     ) -> Means:
-        constraint, u = self._checked_constraint(), unfairness
-        if constraint.scale == "score" or self._loss.is_identity or u in (0.0, 1.0):
+        assert isinstance(data, LossInput)
+        u = unfairness
+        if not data.on_response or data.loss.is_identity or u in (0.0, 1.0):
             return super()._means(data, functionals, pool, solution, unfairness)
         # the response of a mixture of scores is not the mixture of responses
         values, gaps = [], [np.zeros((0, 1))]
         for name, part in (("fitted", functionals), ("pool", pool)):
             fair, free = (getattr(end, name) for end in (solution.fair, solution.free))
-            values.append(self._loss.response((1 - u) * fair + u * free))
+            values.append(data.loss.response((1 - u) * fair + u * free))
             gaps += [part.gaps(values[-1])] if len(part) else []
         pool_cells = np.zeros((0, 1))
         if data.pool is not None:

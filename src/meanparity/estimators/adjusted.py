@@ -150,7 +150,7 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         pool : (X_pool, sensitive_features_pool) or Pool, optional
             People to be scored: the constraint holds exactly on them as well.
         """
-        self._unfairness = check_unfairness(self.unfairness)
+        u = check_unfairness(self.unfairness)
         base = LinearRegression() if self.estimator is None else self.estimator
         check_regressor(base)
         of_groups = isinstance(self.correction, str) and self.correction == "groups"
@@ -165,7 +165,6 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         options = self._options()
         layout = FeatureLayout.from_table(X, self.sensitive_columns, bool(self.drop_sensitive))
         check_shape(X, type(self).__name__, 2)
-        validate_data(self, X, skip_check_array=True)  # sets the names that scikit-learn knows
         features = layout.select(X)
         check_consistent_length(X, *([] if y is None else [y]))
         given = {
@@ -175,44 +174,42 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "control_features": control_features,
             "sample_weight": weights,
         }
-        self._correction: FunctionCorrection | GroupShifts
+        correction: FunctionCorrection | GroupShifts
         if space is not None:
             people = None if pool is None else self._pool(layout, Pool.from_argument(pool))
             constraint, data = read_function_input(space, features, y, pool=people, **given)
-            f = self._fit_base(base, features, y, weights)
+            model, f = _fit_base(base, features, y, weights)
             if y is None:
                 data = replace(data, Y=f, rows=replace(data.rows, y=f), spread=f.std(axis=0))
             f_pool = np.zeros((0, 1))
             if data.pool is not None and people is not None:
-                f_pool = predictions(self.estimator_, people.X)[:, None]
-            self._correction = FunctionCorrection.fit(space, constraint, data, f, f_pool)
+                f_pool = predictions(model, people.X)[:, None]
+            correction = FunctionCorrection.fit(space, constraint, data, f, f_pool)
         elif pool is None:
             data = read_groups_input(features, y, **given)
-            f = self._fit_base(base, features, y, weights)
+            model, f = _fit_base(base, features, y, weights)
             if y is None:
                 data = replace(data, Y=f, rows=replace(data.rows, y=f), spread=f.std(axis=0))
-            self._correction = GroupShifts.fit(data, f)
+            correction = GroupShifts.fit(data, f)
         else:
             raise ValueError(
                 "A shift of each group cannot give parity on the rows of fit and on a pool at "
                 "once. Fit to the pool itself with the regressor frozen, or pass another "
                 "correction."
             )
-        effect, u = self._correction.effect, self._unfairness
+        # stored last, so that a fit that is refused leaves the earlier model as it was
+        validate_data(self, X, skip_check_array=True)  # sets the names that scikit-learn knows
+        effect = correction.effect
         self.base_gaps_, self.base_pool_gaps_ = effect.gaps(1.0)
         self.gaps_, self.pool_gaps_ = effect.gaps(u)
         self.parity_residual_ = (1 - u) * effect.residual
         self.shift_ = (1 - u) * effect.size
-        self._layout = layout
+        self.estimator_, self._correction = model, correction
+        self._layout, self._unfairness = layout, u
         return self
 
     def _options(self) -> InputOptions:
         return InputOptions(type(self).__name__, self.sensitive_columns, self.drop_sensitive)
-
-    def _fit_base(self, base: Any, X: Any, y: Any, weights: FloatArray | None) -> FloatArray:
-        """Fit the regressor, and predict the same rows: (n, 1)."""
-        self.estimator_ = fit_clone(base, X, y, weights)
-        return predictions(self.estimator_, X)[:, None]
 
     def _pool(self, layout: FeatureLayout, pool: Pool) -> Pool:
         """The pool with the features and the groups that fit reads."""
@@ -285,6 +282,12 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _fit_base(base: Any, X: Any, y: Any, weights: FloatArray | None) -> tuple[Any, FloatArray]:
+    """The fitted regressor, and its predictions for the same rows: (n, 1)."""
+    model = fit_clone(base, X, y, weights)
+    return model, predictions(model, X)[:, None]
 
 
 def _one_output(y: Any) -> FloatArray:

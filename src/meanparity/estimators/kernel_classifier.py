@@ -145,14 +145,13 @@ class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[mi
                 f"Only binary classification is supported. The type of the target is {kind}, with "
                 f"{found}, such as {classes[0]!r}. Pass two classes."
             )
-        self.classes_ = classes
         people = {
             "sensitive_features": sensitive_features,
             "control_features": control_features,
             "sample_weight": sample_weight,
             "pool": pool,
         }
-        return self._fit_loss(X, (y == classes[-1:]).astype(float), loss, **people)
+        return self._fit_loss(X, (y == classes[-1:]).astype(float), loss, classes, **people)
 
     def predict(self, X: Any) -> Any:
         """The class of each row of X, (n,): the second where the score is positive.
