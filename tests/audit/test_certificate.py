@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy import stats
 from scipy.sparse import csr_matrix
@@ -11,6 +15,7 @@ from sklearn.linear_model import LinearRegression
 from meanparity import ParityRidge
 from meanparity.audit import parity_certificate
 from meanparity.constraints import MeanParity
+from meanparity.tables import Roles, fit_table
 from tests.oracles import certificate as oracle
 from tests.sentences import numbers
 
@@ -209,3 +214,67 @@ def test_one_group_and_several_outputs_are_refused():
 
     with pytest.raises(ValueError, match="Certify a model of one output"):
         parity_certificate(Two(), np.ones((4, 2)), list("aabb"), unseen=True)
+
+
+PRECISIONS = {
+    "single": lambda X: X.astype(np.float32),
+    "single and back": lambda X: X.astype(np.float32).astype(float),
+    "sparse single": lambda X: csr_matrix(X.astype(np.float32)),
+    "frame of single": lambda X: pd.DataFrame(X.astype(np.float32)),
+}
+
+
+@pytest.mark.parametrize("convert", PRECISIONS.values(), ids=PRECISIONS)
+def test_training_rows_of_another_precision_are_refused(convert, data):
+    X, _, s = data
+    model = LinearRegression().fit(X, s)
+    for train, new in ((X[:200], convert(X[100:])), (convert(X[:200]), X[100:])):
+        with pytest.raises(ValueError, match="100 of 200 rows of X were used in fit"):
+            parity_certificate(model, new, s[100:], X_train=train)
+    assert parity_certificate(model, convert(X[200:]), s[200:], X_train=X[:200]).n_rows == 100
+
+
+def test_rows_that_only_rounding_makes_equal_are_different():
+    s, seconds = list("aabb"), 1_700_000_000.0 + np.arange(4)
+    X_train, X = seconds[:, None] + 1 / 3, seconds[:, None] + 0.34
+    assert (X_train.astype(np.float32) == X.astype(np.float32)).all()
+    assert parity_certificate(Given(), X, s, X_train=X_train).n_rows == 4
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_rows_with_text_and_missing_values_are_compared_cell_by_cell(frame):
+    rng = np.random.default_rng(3)
+    columns = {
+        "grade": rng.choice(["low", "high", None], 60).tolist(),
+        "hired": [date(2020, 1, 1 + day) for day in rng.integers(0, 20, 60).tolist()],
+        "pay": np.where(rng.random(60) < 0.1, np.nan, rng.normal(size=60)),
+        "age": rng.integers(20, 70, 60),
+    }
+    X, s = frame(columns), rng.choice(["a", "b"], 60)
+
+    class Row:
+        def predict(self, X):
+            return np.arange(len(X), dtype=float)
+
+    single = frame(columns | {"pay": columns["pay"].astype(np.float32)})
+    for new in (X[30:], single[30:]):
+        with pytest.raises(ValueError, match="10 of 30 rows of X were used in fit"):
+            parity_certificate(Row(), new, s[30:], X_train=X[:40])
+        assert parity_certificate(Row(), new, s[30:], X_train=X[:30]).n_rows == 30
+    with pytest.raises(ValueError, match="X has the columns"):
+        parity_certificate(Row(), X[["pay", "age"]], s, X_train=X)
+
+
+def test_a_model_of_a_table_is_certified_on_its_test_rows():
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"job": rng.choice(["p", "q", "r"], 400), "x": rng.normal(size=400)})
+    table["sex"], table["pay"] = rng.choice(["F", "M"], 400), table["x"] + rng.normal(size=400)
+    train, test = table[:250], table[250:]
+    model = fit_table(train, Roles("pay", ("sex",)), model="linear").pipeline
+    columns = ["job", "x", "sex"]
+    found = parity_certificate(model, test[columns], test["sex"], X_train=train[columns])
+    assert found.observed < found.bound
+    with pytest.raises(ValueError, match="100 of 250 rows of X were used in fit"):
+        parity_certificate(
+            model, table[150:400][columns], table["sex"][150:], X_train=train[columns]
+        )
