@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,9 @@ from meanparity import (
 )
 from meanparity.audit import audit
 from meanparity.constraints import Constraint, Functionals, MeanParity
+from meanparity.data.rows import Rows
 from meanparity.metrics import group_means, max_mean_gap, mean_parity_gap
+from meanparity.persistence import load, save
 from meanparity.report import PredictedRows, make_report
 from meanparity.report.summary import BINS, STEPS
 from meanparity.report.words import mean_squared_error as at
@@ -278,10 +281,34 @@ def test_the_constraint_is_described_where_it_was_imposed():
     two_groups = PredictedRows("two groups", fair[few], free[few], people[few], Y[few])
     all_groups = PredictedRows("rows of fit", fair, free, people, Y, constrained=True)
     options = {"comparison": model.tradeoff_.comparison, "position": 0.0}
+    sentence = CovarianceParity("linear").describe(Rows.from_columns(people))
+    assert "does not make" in sentence
     # two groups alone would have equal means, but the model was fitted to three
-    assert "does not make" in make_report([two_groups, all_groups], **options).constraint
-    sentence = make_report([all_groups], **options).constraint
-    assert make_report([two_groups], constraint=sentence, **options).constraint == sentence
+    for row_sets in ([two_groups], [two_groups, all_groups], [all_groups]):
+        assert make_report(row_sets, **options).constraint == sentence
+    report = model.report(X[few], Y[few], sensitive_features=people[few])
+    assert f"Constraint: {sentence}" in text_of(report)
+
+
+def test_a_file_without_a_description_is_described_where_the_constraint_was_imposed():
+    model = ParityRidge().fit(X, Y, sensitive_features=S)
+    rows = PredictedRows("rows", *model.tradeoff_.predict(X, [0.0, 1.0]), S, Y, constrained=True)
+    comparison = replace(model.tradeoff_.comparison, description="")
+    report = make_report([rows], comparison=comparison, position=0.0)
+    assert report.constraint == model.tradeoff_.comparison.description
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_weights_of_the_fit_are_in_the_description(weighted, tmp_path):
+    weights = RNG.uniform(0.5, 2, N) if weighted else None
+    mean = "weighted mean" if weighted else "mean"
+    sentence = f"The {mean} prediction is the same in every group of sex."
+    model = ParityRidge().fit(X, Y, sensitive_features=S, sample_weight=weights)
+    assert model.report(X, Y, sensitive_features=S).constraint == sentence
+    summed = ParityRidge().partial_fit(X, Y, sensitive_features=S, sample_weight=weights)
+    assert summed.report(X, Y, sensitive_features=S).constraint == sentence, "sums over cells"
+    save(model, tmp_path / "m.meanparity")
+    assert load(tmp_path / "m.meanparity").report(X, sensitive_features=S).constraint == sentence
 
 
 def test_errors_are_called_errors():

@@ -58,7 +58,7 @@ class Schema:
         """The sensitive columns, and then the control columns."""
         return self.sensitive + self.control
 
-    @property
+    @cached_property
     def categories(self) -> tuple[str, ...]:
         """The sensitive columns that are categories."""
         return tuple(name for name in self.sensitive if name not in self.continuous)

@@ -250,14 +250,17 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         self.unfairness_ = u
         residual, rounding = np.abs(solution.gaps[0]).max(initial=0.0), solution.rounding
         self.parity_residual_ = (1 - u) * max(float(residual), rounding)
-        means = self._means(data, functionals, pool, solution, u)
-        self.gaps_, self.pool_gaps_ = measured.by_name(measured.gaps(means), single)
-        self.group_means_ = _as_floats(rows.group_means(means.cells), single)
+        means, gaps = ends[int(u)], of_ends[int(u)]
+        if 0 < u < 1:
+            means = self._means(data, functionals, pool, solution, u)
+            gaps = measured.gaps(means)
+        self.gaps_, self.pool_gaps_ = measured.by_name(gaps, single)
+        of_groups, self.group_counts_ = rows.group_means(means.cells), rows.group_counts
+        self.group_means_ = _as_floats(of_groups, single)
         self.pool_group_means_ = None
         if data.pool is not None:
             of_pool = data.pool.rows.group_means(means.pool_cells)
             self.pool_group_means_ = _as_floats(of_pool, single)
-        self.group_counts_ = rows.group_counts
         self.continuous_ = rows.schema.continuous
         self.n_conditions_ = functionals.count + pool.count
         self.implies_mean_parity_ = all(
@@ -314,12 +317,15 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         fair, free = (
             replace(fit, fitted=None, pool=None) for fit in (solution.fair, solution.free)
         )
+        rows = data.rows
+        if rows.sizes is not None and np.allclose(rows.mass * rows.sizes.mean(), rows.sizes):
+            rows = replace(rows, weights=None)  # sums over rows of equal weight
         return Tradeoff(
             replace(solution, fair=fair, free=free),
             TableFunctions(data.layout, solution.basis),
             sums,
             gaps,
-            Comparison(data.rows.schema, constraint),
+            Comparison(rows.schema, constraint, constraint.describe(rows)),
             data.single_output,
         )
 

@@ -130,7 +130,6 @@ def make_report(
     comparison: Comparison,
     position: float,
     target: str = "y",
-    constraint: str | None = None,
     columns: tuple[Any, PredictedRows] | None = None,
     origin: Mapping[str, str] | None = None,
     facts: Mapping[str, str] | None = None,
@@ -142,15 +141,12 @@ def make_report(
     row_sets : sequence of PredictedRows
         Rows with the predictions of the constrained and of the unconstrained model.
     comparison : Comparison
-        What the constraint compares, ``model.tradeoff_.comparison``.
+        What the constraint compares, ``model.tradeoff_.comparison``. The page quotes its
+        description, which is about the rows of fit.
     position : float
         Position of the model between the constrained (0) and the unconstrained model (1).
     target : str, default="y"
         Name of the outcome.
-    constraint : str, optional
-        One sentence that says what the constraint makes equal on the rows used in fit. By default
-        the constraint is described on the first set of rows on which it was imposed, or else on
-        the first set.
     columns : (data frame of numbers, PredictedRows), optional
         Features of some rows, and these rows, from which drivers and proxies are computed.
     origin : mapping of str to str, optional
@@ -178,7 +174,8 @@ def make_report(
     'The mean prediction is the same in every group of sensitive.'
     """
     summaries = tuple(Summary.from_rows(rows, comparison, position) for rows in row_sets)
-    if constraint is None:
+    constraint = comparison.description
+    if not constraint:  # a model file of an earlier version
         described = next((rows for rows in row_sets if rows.constrained), row_sets[0])
         constraint = comparison.constraint.describe(described.as_rows(comparison))
     drivers: tuple[tuple[str, float, float], ...] = ()

@@ -70,10 +70,14 @@ class Comparison:
         How sensitive and control columns are read.
     constraint : Constraint
         What has to be equal.
+    description : str
+        One sentence that says what is equal on the rows of fit. Other rows may have other groups
+        and weights. Empty in files that were written before it was kept.
     """
 
     schema: Schema
     constraint: Constraint
+    description: str = ""
 
 
 @stored("CurveSums")
