@@ -245,6 +245,8 @@ class Rows:
     @cached_property
     def mass(self) -> FloatArray:
         """Sum of the weights in each cell: (k,)."""
+        if self.weights is None and self.sizes is None:
+            return self.counts.astype(float)
         k = len(self.cells)
         return np.bincount(self.codes, weights=self.weights, minlength=k).astype(float)
 

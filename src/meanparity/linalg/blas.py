@@ -43,6 +43,7 @@ def _routine(module: Any, name: str) -> tuple[Any, Any]:
 
 
 _GEMM, _INT = _routine(cython_blas, "dgemm")
+_SYMM, _ = _routine(cython_blas, "dsymm")
 _SYRK, _ = _routine(cython_blas, "dsyrk")
 _TRSM, _ = _routine(cython_blas, "dtrsm")
 _TRMM = {
@@ -98,6 +99,17 @@ def multiply(
     sizes = (ctypes.byref(_INT(size)) for size in (n, m, k))
     factor = ctypes.byref(ctypes.c_double(scale))
     _GEMM(trans_b, trans_a, *sizes, factor, b, ldb, a, lda, _ONE if add else _ZERO, c, ldc)
+    return out
+
+
+def multiply_symmetric(A: FloatArray, B: FloatArray) -> FloatArray:
+    """``A @ B`` for a symmetric A, (n, n), of which the upper triangle is read; B is (n, r)."""
+    out = np.empty_like(B)
+    if not B.size:
+        return out
+    (a, lda, *_), (b, ldb, *_), (c, ldc, *_) = _block(A), _block(B), _block(out)
+    r, n = ctypes.byref(_INT(B.shape[1])), ctypes.byref(_INT(len(A)))
+    _SYMM(b"R", b"L", r, n, _ONE, a, lda, b, ldb, _ZERO, c, ldc)
     return out
 
 

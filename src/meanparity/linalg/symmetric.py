@@ -91,15 +91,11 @@ class SymmetricMatrix:
 
     def times(self, Z: FloatArray) -> FloatArray:
         """The product of the matrix with Z, (n, r), before or after a factorisation."""
-        Z, n = np.ascontiguousarray(Z), len(self.array)
-        product = self.diagonal[:, None] * Z
-        for rows in row_blocks(n, _TILE):
-            block = np.triu(self.array[rows, rows], 1)
-            blas.multiply(block + block.T, Z[rows], product[rows], add=True)
-            if rows.stop < n:
-                right = self.array[rows, rows.stop :]
-                blas.multiply(right, Z[rows.stop :], product[rows], add=True)
-                blas.multiply(right.T, Z[rows], product[rows.stop :], add=True)
+        on_diagonal = np.einsum("ii->i", self.array)
+        of_factor = on_diagonal.copy()
+        on_diagonal[:] = self.diagonal
+        product = blas.multiply_symmetric(self.array, np.ascontiguousarray(Z))
+        on_diagonal[:] = of_factor
         return product
 
     def centre(self, shares: FloatArray) -> tuple[SymmetricMatrix, FloatArray]:

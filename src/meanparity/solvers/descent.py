@@ -1,8 +1,8 @@
-"""Minimising a convex loss over functions in coordinates without constraints.
+"""Newton's method and L-BFGS for a convex loss, in coordinates in which nothing is constrained.
 
-``J = Σ u ℓ(y, o + h + b m) + α‖h‖² + α‖τ − βb‖²`` over h and b, by Newton's method (iteratively
-reweighted least squares) or L-BFGS in the inner product of the space. Every iterate meets the
-constraint.
+They minimise ``J = Σ u ℓ(y, o + h + b m) + α‖h‖² + α‖τ − βb‖²`` over h and b. Newton's method is
+iteratively reweighted least squares; L-BFGS uses the inner product of the space. Every iterate
+meets the constraint. The symbols are listed in `meanparity.solvers.minimisation`.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from meanparity.solvers.problem import Run
 from meanparity.solvers.spaces import FunctionSpace
 
 Vector = tuple[FloatArray, FloatArray, float]  # coefficients, values on the rows, constant
-_MEMORY = 20  # pairs that L-BFGS remembers
-_FINEST = 1e-7  # smoothing at which a kink counts as one, in units of the spread of y
+_MEMORY = 20  # pairs of steps and gradient changes that L-BFGS keeps
+_FINEST = 1e-7  # last smoothing of a loss with kinks, in units of the spread of y
 
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """How to descend.
+    """Which method of descent, and when it stops.
 
     Parameters
     ----------
     optimizer : {"newton", "lbfgs"}
-        Which method.
+        Name of the method.
     max_iter : int
         Largest number of steps (for a loss with kinks: at each smoothing).
     tol : float
@@ -46,12 +46,12 @@ class Method:
 
 @dataclass(frozen=True, eq=False)
 class Bend:
-    """``½ Σ κ (g − g₀)²``, what a constraint bends near scores g₀, times its multipliers.
+    """``½ Σ κ (g − g₀)²``: the curvature of a nonlinear constraint at g₀, times its multipliers.
 
     Parameters
     ----------
     kappa, around : (n,) arrays
-        κ, of any sign, and g₀.
+        Curvatures κ, of either sign, and scores g₀.
     """
 
     kappa: FloatArray
@@ -60,24 +60,24 @@ class Bend:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """What is minimised.
+    """The objective J, its first and its second derivatives.
 
     Parameters
     ----------
     space : FunctionSpace
-        Where h runs.
+        The functions h.
     loss : Loss
-        ℓ, smooth.
+        The loss ℓ, without kinks.
     y, weights : (n,) arrays
-        Targets and u.
+        Targets y and weights u.
     alpha : float
-        α.
+        Penalty α.
     watch : callable
-        The sum of gaps of scores, (n,), for the record.
+        Returns the sum of the gaps of scores, (n,), which is recorded after each step.
     name : str
         Name of the minimisation, for printing.
     bend : Bend or None
-        A quadratic term in addition.
+        An additional quadratic term.
     """
 
     space: FunctionSpace
@@ -96,7 +96,7 @@ class Descent:
         return scores if plane.constant is None else scores + b * plane.constant
 
     def objective(self, c: FloatArray, h: FloatArray, b: float) -> float:
-        """J."""
+        """The objective J."""
         scores = self.scores(h, b)
         losses = float(self.weights @ self.loss.value(self.y, scores))
         if self.bend is not None:
@@ -105,7 +105,7 @@ class Descent:
         return losses + self.alpha * norm
 
     def pull(self, h: FloatArray, b: float) -> FloatArray:
-        """Half of ``u ℓ'``: (n,)."""
+        """Half the derivative of the loss with respect to each score, ``u ℓ'/2``: (n,)."""
         scores = self.scores(h, b)
         g: FloatArray = self.weights * self.loss.gradient(self.y, scores) / 2
         if self.bend is not None:
@@ -113,7 +113,7 @@ class Descent:
         return g
 
     def weight(self, h: FloatArray, b: float) -> FloatArray:
-        """Half of ``u ℓ''``: (n,)."""
+        """Half the second derivative of the loss with respect to each score, ``u ℓ''/2``: (n,)."""
         w: FloatArray = self.weights * self.loss.curvature(self.y, self.scores(h, b)) / 2
         return w if self.bend is None else w + self.bend.kappa / 2
 
@@ -126,13 +126,13 @@ class Descent:
 
 
 def minimise(problem: Descent, method: Method, c: FloatArray, b: float) -> Run:
-    """Descend from a starting point; a loss with kinks by ever smaller smoothing."""
+    """Minimise J from a starting point. A loss with kinks is smoothed less and less."""
     loss, descend = problem.loss, _RUNS[method.optimizer]
     if not isinstance(loss, Rounded):
         return descend(problem, method, c, b)
     spread = 1.0 if loss.is_binary else float(np.std(problem.y)) or 1.0
     last = loss.smoothing if loss.is_smooth else spread * _FINEST
-    # at first so wide that all rows bend
+    # the first smoothing is so wide that the loss of every row has curvature
     widths = [width for width in 4 * spread * 10.0 ** -np.arange(20) if width > 2 * last]
     runs: list[Run] = []
     for width in (*widths, last):
@@ -149,7 +149,7 @@ def minimise(problem: Descent, method: Method, c: FloatArray, b: float) -> Run:
 
 
 class _Record:
-    """Objective and gap after each step, and whether the tolerance is reached."""
+    """Objective and sum of gaps after each step."""
 
     def __init__(self, problem: Descent, method: Method) -> None:
         self.problem, self.method = problem, method
@@ -157,7 +157,7 @@ class _Record:
         self.gap: list[float] = []
 
     def add(self, c: FloatArray, h: FloatArray, b: float) -> float:
-        """Note a point; its objective."""
+        """Record a point, and return its objective."""
         value = self.problem.objective(c, h, b)
         self.loss.append(value)
         self.gap.append(self.problem.watch(self.problem.scores(h, b)))
@@ -167,7 +167,7 @@ class _Record:
         return value
 
     def run(self, c: FloatArray, b: float, converged: bool) -> Run:
-        """The end."""
+        """The result of the descent, which ended at c and b."""
         return Run(c, b, len(self.loss) - 1, converged, np.array(self.loss), np.array(self.gap))
 
 
@@ -177,7 +177,7 @@ def _newton(problem: Descent, method: Method, c: FloatArray, b: float) -> Run:
     value = record.add(c, h, b)
     for _ in range(method.max_iter):
         g, w = problem.pull(h, b), problem.weight(h, b)
-        if not w.max() > 0:  # nothing bends here: as if everything did a little
+        if not w.max() > 0:  # no curvature here: use a small one for all rows
             w = np.full_like(w, 1e-3 * np.abs(g).max() / (np.abs(problem.y).max() or 1.0))
         dc, db = space.newton(c, b, g, w, problem.alpha)
         dh = space.values(dc)
@@ -196,7 +196,7 @@ def _newton(problem: Descent, method: Method, c: FloatArray, b: float) -> Run:
 
 
 def _small(expected: float, value: float, method: Method) -> bool:
-    """Whether a step that promises this decrease promises none but for rounding."""
+    """Whether the decrease that is expected of a step is zero up to rounding."""
     return bool(expected <= max(1e3 * method.tol, 1e-12) * max(abs(value), 1e-300))
 
 
@@ -216,7 +216,7 @@ def _lbfgs(problem: Descent, method: Method, c: FloatArray, b: float) -> Run:
     condition = space.conditioner(problem.alpha)
 
     def shaped(p: Vector) -> Vector:
-        """A gradient made into a step of about the right shape."""
+        """A gradient, preconditioned."""
         return condition(p[0]), p[1] / len(problem.y), p[2] / len(problem.y)
 
     h = space.values(c)
@@ -252,7 +252,7 @@ def _lbfgs(problem: Descent, method: Method, c: FloatArray, b: float) -> Run:
         if curved > 1e-300:
             pairs = [*pairs[1 - _MEMORY :], (move, change, 1 / curved)]
         slope = after
-        # one short step may be chance, and so may be what is remembered
+        # a single small decrease may be chance, or due to the stored pairs: try again without them
         quiet = quiet + 1 if value - new <= method.tol * abs(value) else 0
         value = new
         if quiet >= 3 or t == 0.0:
@@ -291,13 +291,14 @@ def _slope(
 
 
 def _line_search(problem: Descent, point: Vector, step: Vector) -> float:
-    """Where J along a step is about as small as it gets: its slope a tenth of that at the start.
+    """The length of a step at which the slope of J is at most a tenth of that at the start.
 
-    J is convex along the step, and costs one pass over the rows.
+    J is convex along the step, and each evaluation costs one pass over the rows.
     """
     (c, h, b), (dc, dh, db) = point, step
     space, alpha = problem.space, problem.alpha
-    flat, bend = space.product(c, dc, dh), space.product(dc, dc, dh)
+    with np.errstate(over="ignore", invalid="ignore"):  # a step that rounding made endless
+        flat, bend = space.product(c, dc, dh), space.product(dc, dc, dh)
 
     def slope(t: float) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -312,7 +313,7 @@ def _line_search(problem: Descent, point: Vector, step: Vector) -> float:
     start = problem.objective(c, h, b)
 
     def is_good(t: float, found: float) -> bool:
-        """Whether J is flat enough there, and not beyond a minimum that a long way follows."""
+        """Whether the slope is small there, and J is not above its value at the start."""
         if abs(found) > -0.1 * first:
             return False
         with np.errstate(over="ignore", invalid="ignore"):
@@ -327,7 +328,7 @@ def _line_search(problem: Descent, point: Vector, step: Vector) -> float:
         if is_good(high, high_slope):
             return high
         between = (low + high) / 2
-        if low_slope < high_slope < np.inf:  # where a line through both slopes is zero
+        if low_slope < high_slope < np.inf:  # zero of the line through both slopes
             share = low_slope / (low_slope - high_slope)
             between = low + float(np.clip(share, 0.1, 0.9)) * (high - low)
         found = slope(between)

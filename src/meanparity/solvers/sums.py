@@ -217,6 +217,9 @@ def _sum_block(
     """
     (b, m), p = Y.shape, features.width
     there: Any = slice(None)
+    if features.whitening is None and k <= _FEW_CELLS:
+        loss, sums = _sum_columns(features, X, Y, codes, k, w, u)
+        return (loss if with_loss else None), there, sums
     if k > _FEW_CELLS:
         there, codes = np.unique(codes, return_inverse=True)
         k = len(there)
@@ -265,3 +268,47 @@ def _sum_block(
         (weighted * Y).sum(axis=0),
     )
     return loss, there, sums
+
+
+def _sum_columns(
+    features: FeatureMap,
+    X: Features,
+    Y: FloatArray,
+    codes: IntArray,
+    k: int,
+    w: FloatArray | None,
+    u: FloatArray | None,
+) -> tuple[LossSums, CellSums]:
+    """The same for columns in few cells: products of ψ and of ``[1, y, y², cells]``, F.
+
+    Both are written to buffers that stay in the cache, a few rows at a time.
+    """
+    (b, m), p = Y.shape, features.width
+    c, rows = 1 + 2 * m, max(min(b, AT_ONCE // (p + 1)), 256)
+    psi, F, cells = np.empty((rows, p)), np.ones((c + k, rows)), np.arange(k)[:, None]
+    gram, sums, others = np.zeros((p, p)), np.zeros((c + k, p)), np.zeros((c + k, c))
+    for part in row_blocks(b, rows):
+        size = part.stop - part.start
+        z, f = features.raw(X[part], psi[:size]), F[:, :size]
+        f[1 : 1 + m] = Y[part].T
+        np.square(f[1 : 1 + m], out=f[1 + m : c])
+        np.equal(codes[part], cells, out=f[c:], casting="unsafe")
+        left = f
+        if w is not None or u is not None:
+            left = f.copy()
+            left[:c] *= 1.0 if u is None else u[part]
+            left[c:] *= 1.0 if w is None else w[part]
+        sums += left @ z
+        others += left @ f[:c].T
+        if u is not None:
+            z *= np.sqrt(u[part])[:, None]
+        gram += z.T @ z
+    y, squares = slice(1, 1 + m), slice(1 + m, c)
+    loss = LossSums(
+        b, float(others[0, 0]), sums[0], sums[0], gram, sums[y].T, others[0, y], others[0, squares]
+    )
+    counts = others[c:, 0] if w is None else np.bincount(codes, minlength=k)
+    in_cells = CellSums(
+        counts.astype(np.intp), others[c:, 0], sums[c:], others[c:, y], others[c:, squares]
+    )
+    return loss, in_cells
