@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from meanparity import ParityRidge, ParityRidgeCV
+from meanparity import (
+    CovarianceParity,
+    MeanParity,
+    ParityRidge,
+    ParityRidgeCV,
+    ResidualParity,
+)
 from meanparity.constraints import Constraint, Functionals
+from meanparity.constraints.contrasts import mean_contrasts
 from meanparity.datasets import make_synthetic
 
 
@@ -26,21 +36,128 @@ class Steps(Constraint):
         return Functionals.from_weights(means[:, 1:] - means[:, :-1], [self.step] * (k - 1))
 
 
+class Above(Constraint):
+    """Errors differ by a shift between groups; `of_y` is how much of y the targets contain."""
+
+    needs_rows = ""
+    compares_errors = True
+
+    def __init__(self, shift=0.3, of_y=1.0):
+        self.shift = shift
+        self.of_y = of_y
+
+    def functionals(self, rows):
+        found = mean_contrasts(rows)
+        return replace(found, targets=self.of_y * found.apply(rows.y) + self.shift)
+
+
+class Unsaid(Above):
+    """The same without saying so."""
+
+    compares_errors = False
+
+
 @pytest.mark.parametrize("weighted", [False, True])
-def test_leave_one_out_is_that_of_refits(weighted):
+@pytest.mark.parametrize("constraint", [Steps(), Above()], ids=["steps", "errors"])
+def test_leave_one_out_is_that_of_refits(constraint, weighted):
     X, y, _ = make_synthetic(40, 6, random_state=0)
     band = np.arange(40) % 3
     w = np.random.default_rng(0).uniform(1, 5, 40) if weighted else None
     alphas = [0.1, 10.0]
-    search = ParityRidgeCV(constraint=Steps(), alphas=alphas)
+    search = ParityRidgeCV(constraint=constraint, alphas=alphas)
     search.fit(X, y, sensitive_features=band, sample_weight=w)
 
     for alpha, mse in zip(alphas, search.cv_results_["mean_squared_error"], strict=True):
         errors = []
         for i in range(40):
             rest = np.arange(40) != i
-            model = ParityRidge(alpha=alpha, constraint=Steps())
+            model = ParityRidge(alpha=alpha, constraint=constraint)
             weights = None if w is None else w[rest]
             model.fit(X[rest], y[rest], sensitive_features=band[rest], sample_weight=weights)
             errors.append((y[i] - model.predict(X[i : i + 1])[0]) ** 2)
         assert mse == pytest.approx(np.average(errors, weights=w), rel=1e-8)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("constraint", "advice"),
+    [
+        (Unsaid(0.0), "If it compares errors, say so in its class: compares_errors = True"),
+        (Above(0.0, of_y=0.5), "Its targets may be Cᵀy plus numbers without y"),
+    ],
+    ids=["unsaid", "half"],
+)
+def test_leave_one_out_refuses_conditions_that_depend_on_y(constraint, advice, weighted):
+    X, y, _ = make_synthetic(40, 6, random_state=0)
+    band = np.arange(40) % 3
+    w = np.random.default_rng(0).uniform(1, 5, 40) if weighted else None
+    search = ParityRidgeCV(constraint=constraint, alphas=[1.0])
+    with pytest.raises(ValueError, match=f"functionals are others if y is. {advice}"):
+        search.fit(X, y, sensitive_features=band, sample_weight=w)
+    search.set_params(cv=4).fit(X, y, sensitive_features=band, sample_weight=w)
+
+
+class Doubled(MeanParity):
+    """The conditions of its parent, in functionals of its own."""
+
+    def functionals(self, rows):
+        return Functionals.from_weights(2 * super().functionals(rows).dense())
+
+
+class DoubledCovariance(CovarianceParity):
+    """The same of another parent."""
+
+    def functionals(self, rows):
+        return Functionals.from_weights(2 * super().functionals(rows).dense())
+
+
+class DoubledErrors(ResidualParity):
+    """The same of another parent, with one of its statements."""
+
+    compares_errors = True
+
+    def functionals(self, rows):
+        return super().functionals(rows)
+
+
+def test_own_functionals_do_not_inherit_what_a_parent_says_of_its_own():
+    X, y, s = make_synthetic(60, 4, random_state=0)
+    model = ParityRidge(constraint=Doubled(), unfairness=1.0).fit(X, y, sensitive_features=s)
+    free = ParityRidge(unfairness=1.0).fit(X, y, sensitive_features=s)
+    found, expected = (m.tradeoff_.training_curve([1.0]).smd for m in (model, free))
+    assert found == pytest.approx(expected)
+    with pytest.raises(ValueError, match="Doubled does not use control_features"):
+        model.fit(X, y, sensitive_features=s, control_features=np.arange(60) % 2)
+    said = ("compares_means", "uses_control", "reports_groups", "reads_values", "compares_errors")
+    for kind in (Doubled, DoubledCovariance, DoubledErrors):
+        true = [name for name in said if getattr(kind, name)]
+        assert true == (["compares_errors"] if kind is DoubledErrors else [])
+    assert ResidualParity.compares_means
+    assert ResidualParity.uses_control
+
+
+class Plain(Constraint):
+    """Parity in which the kinds of columns are no parameter."""
+
+    min_group_size = 0
+
+    def functionals(self, rows):
+        return mean_contrasts(rows)
+
+
+@pytest.mark.filterwarnings("ignore:.*is treated as a number")
+def test_numbers_are_settled_on_all_rows(monkeypatch):
+    """22 ages in all and fewer in a fold are a number in every fold, whichever way it is fitted."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((66, 3)), rng.standard_normal(66)
+    age = np.repeat(np.arange(22), 3)
+    search = ParityRidgeCV(alphas=[1.0], cv=6, constraint=Plain())
+    in_one = search.fit(X, y + age / 10, sensitive_features=age).best_score_
+    fitted = []
+    monkeypatch.setattr("meanparity.estimators._cv.has_fold_sums", lambda *_: fitted.append(1))
+    by_fits = search.fit(X, y + age / 10, sensitive_features=age).best_score_
+    assert fitted
+    assert in_one == pytest.approx(by_fits)
+    assert search.constraint.continuous == "auto"
+    assert clone(Plain().with_numbers(["age"])).continuous == ["age"]
+    assert clone(MeanParity().with_numbers(["age"])).continuous == ["age"]

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from meanparity._typing import FloatArray
 from meanparity.constraints.contrasts import mean_contrasts
 from meanparity.constraints.functionals import Functionals
 from meanparity.data.rows import Rows
+
+_ABOUT_FUNCTIONALS = {
+    "describe",
+    "needs_rows",
+    "compares_errors",
+    "uses_control",
+    "compares_means",
+    "reports_groups",
+    "reads_values",
+}
 
 
 class Constraint(BaseEstimator, ABC):  # type: ignore[misc]
@@ -33,7 +43,8 @@ class Constraint(BaseEstimator, ABC):  # type: ignore[misc]
         sensitive and control values; empty if they can. Sums are what files, Dask, `partial_fit`
         and leave-one-out are computed from.
     compares_errors : bool
-        Whether the groups are compared by their errors rather than by their predictions.
+        Whether the groups are compared by their errors rather than by their predictions: the
+        targets are ``Cᵀ y``, plus numbers that do not depend on y.
     uses_control : bool
         Whether it takes control features into account; otherwise they are refused.
     compares_means : bool
@@ -71,8 +82,14 @@ class Constraint(BaseEstimator, ABC):  # type: ignore[misc]
         super().__init_subclass__(**kwargs)
         # a subclass with conditions of its own must not inherit what its parent says of its own
         if "functionals" in vars(cls):
-            for name in {"describe", "needs_rows"} - set(vars(cls)):
+            for name in _ABOUT_FUNCTIONALS - set(vars(cls)):
                 setattr(cls, name, vars(Constraint)[name])
+
+    def __sklearn_clone__(self) -> Self:
+        copied: Self = super().__sklearn_clone__()
+        if "continuous" in vars(self):  # settled by `with_numbers`, or a parameter
+            copied.__dict__.setdefault("continuous", self.continuous)
+        return copied
 
     @abstractmethod
     def functionals(self, rows: Rows) -> Functionals:
@@ -89,6 +106,12 @@ class Constraint(BaseEstimator, ABC):  # type: ignore[misc]
     def settle(self, rows: Rows) -> Constraint:
         """The constraint with all that it takes from the training rows, such as quantiles."""
         return self
+
+    def with_numbers(self, names: Sequence[str]) -> Self:
+        """A copy for which these sensitive columns are numbers, on whatever rows it is read."""
+        settled: Self = clone(self)
+        settled.continuous = list(names)
+        return settled
 
     def implies_mean_parity(self, rows: Rows) -> bool:
         """Whether meeting this constraint gives every group of these rows the same mean."""

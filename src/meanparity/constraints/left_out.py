@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from meanparity._typing import FloatArray, IntArray
 from meanparity.constraints.base import Constraint
+from meanparity.constraints.functionals import Functionals
 from meanparity.data.rows import Rows
 
 MOST_CELLS = 200
@@ -30,9 +31,9 @@ class LeftOut:
     which : (n,) array of int
         Which of the tables holds when a row is left out.
     targets : tuple of (q, m) or (q, 1) arrays
-        The targets of each table, unless errors are compared.
+        The targets of each table; if errors are compared, how far they are from ``Cᵀ y``.
     compares_errors : bool
-        Whether the functionals are about errors, so that their targets are those of y.
+        Whether the functionals are about errors, so that ``Cᵀ y`` is added to the targets.
     """
 
     codes: IntArray
@@ -45,6 +46,7 @@ class LeftOut:
     @classmethod
     def compute(cls, rows: Rows, constraint: Constraint) -> LeftOut:
         """The functionals of all rows but one, computed once for each cell and weight."""
+        _refuse_use_of_y(rows, constraint)
         k = len(rows.cells)
         weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
         pairs = np.stack([rows.codes.astype(float), weights], axis=1)
@@ -68,7 +70,7 @@ class LeftOut:
                     "why it needs rows, and pass cv=5 instead of leave-one-out."
                 )
             tables.append(table)
-            targets.append(found.targets)
+            targets.append(_fixed_targets(found, rest, constraint))
         return cls(
             rows.codes,
             k,
@@ -77,3 +79,36 @@ class LeftOut:
             tuple(targets),
             constraint.compares_errors,
         )
+
+
+def _fixed_targets(found: Functionals, rows: Rows, constraint: Constraint) -> FloatArray:
+    """The targets, less those of y if errors are compared: what does not depend on y."""
+    if not constraint.compares_errors:
+        return found.targets
+    assert rows.y is not None
+    return found.targets - found.apply(rows.y)
+
+
+def _refuse_use_of_y(rows: Rows, constraint: Constraint) -> None:
+    """Refuse functionals that depend on y: the same ones would not hold without another row."""
+    if rows.y is None:
+        return
+    other = replace(rows, y=2 * rows.y[::-1] - rows.y.min(axis=0))  # positive if y is
+    found = [(part, constraint.functionals(part)) for part in (rows, other)]
+    C, D = (functionals.dense() for _, functionals in found)
+    t, u = (_fixed_targets(functionals, part, constraint) for part, functionals in found)
+    size = np.abs(t).max(initial=0.0) + np.abs(C).sum() * np.abs(rows.y).max()
+    if (
+        C.shape == D.shape
+        and np.abs(C - D).max(initial=0.0) <= 1e-9 * np.abs(C).max(initial=0.0)
+        and np.abs(t - u).max(initial=0.0) <= 1e-9 * size
+    ):
+        return
+    name, errors = type(constraint).__name__, "If it compares errors, say so in its class: "
+    if constraint.compares_errors:
+        errors = "Its targets may be Cᵀy plus numbers without y, because of "
+    raise ValueError(
+        f"{name} says needs_rows = '', but its functionals are others if y is. {errors}"
+        "compares_errors = True. Otherwise say why it needs rows, and pass cv=5 instead of "
+        "leave-one-out."
+    )

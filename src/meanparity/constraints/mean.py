@@ -172,6 +172,8 @@ min_group_size
     name: ClassVar[str] = "residual_parity"
     training_only: ClassVar[str] = "it compares errors, which are not known for a pool"
     compares_errors: ClassVar[bool] = True
+    uses_control: ClassVar[bool] = True
+    compares_means: ClassVar[bool] = True
     compared_value: ClassVar[str] = "prediction error"
 
     def functionals(self, rows: Rows) -> Functionals:

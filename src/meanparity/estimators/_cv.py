@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray
@@ -135,10 +135,7 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
                 candidates = [{"alpha": float(alpha), **space} for alpha in alphas]
                 # which columns are numbers is settled on all rows, not in each fold again
                 of_folds = resolve_constraint(model.constraint)
-                if "continuous" in of_folds.get_params():
-                    of_folds = clone(of_folds)
-                    of_folds.set_params(continuous=list(data.rows.schema.continuous))
-                model.set_params(constraint=of_folds)
+                model.set_params(constraint=of_folds.with_numbers(data.rows.schema.continuous))
                 yield from folds(model, X, y, splits, candidates, people)
 
     def _alphas(self, scale: float) -> FloatArray:

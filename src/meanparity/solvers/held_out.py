@@ -190,12 +190,9 @@ class LeaveOneOut:
                 - (u * own)[:, :, None] * HV[:, None, :]
                 - lever[:, :, None] * error[:, None, :]
             )
-            wanted, gram = values[:, :, :m], values[:, :, m:]
-            if not self.left_out.compares_errors:
-                wanted = wanted - self.left_out.targets[number]
-            else:
-                targets = T.T @ totals - (u * own)[:, :, None] * self.Y[rows][:, None, :]
-                wanted = wanted - targets
+            wanted, gram = values[:, :, :m] - self.left_out.targets[number], values[:, :, m:]
+            if self.left_out.compares_errors:  # Cᵀ y, without row i
+                wanted -= T.T @ totals - (u * own)[:, :, None] * self.Y[rows][:, None, :]
             multipliers = _solve_each((gram + gram.transpose(0, 2, 1)) / 2, wanted)
             own_free = (HV[:, m:] - h[rows, None] * own) / spare[rows, None]
             fair[rows] -= np.einsum("rq,rqm->rm", own_free, multipliers)
