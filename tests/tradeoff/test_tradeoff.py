@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,9 @@ from meanparity import (
     MeanParity,
     ParityKernelRidge,
     ParityRidge,
+    Primal,
 )
+from meanparity.datasets import make_synthetic
 from meanparity.metrics import max_mean_gap, mean_parity_gap
 from meanparity.tradeoff.curve import check_unfairness, curve_sums
 from tests.problems import cases
@@ -290,3 +294,17 @@ def test_curves_between_predictions_compare_groups():
     y = rng.standard_normal(400)
     curve = curve_sums(y, y, y + codes, codes).curve([1.0])
     assert curve.smd[0] == pytest.approx(mean_parity_gap(None, y + codes, sensitive_features=codes))
+
+
+class NoDirections(Primal):
+    """A user's solver, which returns both ends and nothing else."""
+
+    def solve(self, problem):
+        return replace(super().solve(problem), directions=None)
+
+
+def test_multipliers_need_directions():
+    X, y, s = make_synthetic(60, 4, random_state=0)
+    model = ParityRidge(solver=NoDirections()).fit(X, y, sensitive_features=s)
+    with pytest.raises(ValueError, match=r"^The solver returned no directions .*Use at, for_gap"):
+        model.tradeoff_.with_multipliers([1.0])

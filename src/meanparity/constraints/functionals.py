@@ -218,7 +218,7 @@ def _check_weights(C: FloatArray, t: FloatArray, names: list[str]) -> None:
 
 def check_functionals(functionals: Any, name: str, n_rows: int, n_outputs: int) -> None:
     """Refuse functionals of a constraint, which may be a user's own, that do not fit the rows."""
-    if not isinstance(functionals, Functionals) or functionals.n_rows != n_rows:
+    if not isinstance(functionals, Functionals) or len(functionals.codes) != n_rows:
         raise TypeError(
             f"{name}.functionals returned {type(functionals).__name__}. Return Functionals of all "
             f"{n_rows} rows, as Functionals.from_weights makes them."

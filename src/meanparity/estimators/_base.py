@@ -33,14 +33,14 @@ from meanparity.estimators._messages import (
     warn_about_input,
     warn_about_result,
 )
-from meanparity.kernels.bound import KernelExpansion
 from meanparity.kernels.spec import AbstractKernel, Kernel, resolve_kernel
-from meanparity.solvers.features import KernelFeatures, LinearFeatures
 from meanparity.solvers.problem import (
     Basis,
     ConstrainedProblem,
     Solution,
     Solver,
+    check_solution,
+    no_columns,
 )
 from meanparity.tradeoff.curve import Comparison, CurveSums
 from meanparity.tradeoff.tradeoff import TableFunctions, Tradeoff
@@ -221,6 +221,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
             problem = self._problem(constraint, data)
             warn_about_input(constraint, data, problem.functionals, problem.pool)
             solution = solver.solve(problem)
+        check_solution(solution, self.solver, problem.Y.shape[1])
         self._store(constraint, data, problem.functionals, problem.pool, solution)
         return solution
 
@@ -452,16 +453,17 @@ def function_attributes(
     ``coef_`` for functions of columns, ``dual_coef_`` and ``X_fit_`` for kernel functions.
     """
     found: dict[str, Any] = {}
-    if isinstance(basis, LinearFeatures):
-        intercept = intercept - basis.origin @ coef
-        found["coef_"] = coef[:, 0] if single_output else coef.T
+    points, columns = getattr(basis, "points", None), None
+    if points is None or getattr(basis, "origin", None) is not None:
+        columns = getattr(basis, "as_columns", no_columns)(coef)
+    if columns is not None:
+        theta, origin = columns
+        intercept = intercept - origin @ theta
+    if columns is not None and points is None:
+        found["coef_"] = theta[:, 0] if single_output else theta.T
     else:
         found["dual_coef_"] = coef[:, 0] if single_output else coef
-        if isinstance(basis, KernelFeatures):
-            found["X_fit_"] = basis.landmarks
-        elif isinstance(basis, KernelExpansion) and basis.points is not None:
-            found["X_fit_"] = basis.points
-            if basis.origin is not None:  # a linear kernel, whose coefficients sum to zero
-                intercept = intercept - basis.origin @ (basis.points.T @ coef)
+    if points is not None:
+        found["X_fit_"] = points
     found["intercept_"] = float(intercept[0]) if single_output else intercept
     return found

@@ -89,6 +89,14 @@ class KernelExpansion:
         """Values at the rows of X of the functions with coefficients coef, (n, m)."""
         return self.bound.evaluate(X, coef)
 
+    def as_columns(self, coef: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """θ, (d, m), and an origin, (d,), of the same functions ``(x − origin)ᵀθ`` if linear."""
+        if self.points is None or not self.kernel.is_linear:
+            return None
+        right = _shift(self.points, self.origin)
+        origin = np.zeros(right.shape[1]) if self.origin is None else self.origin
+        return np.asarray(right.T @ coef), origin
+
 
 def gram(kernel: BoundKernel, X: Features, *, advice: str) -> SymmetricMatrix:
     """The Gram matrix of the kernel's own points X, upper triangle only, in one array.

@@ -3,15 +3,30 @@
 from meanparity.solvers.any_loss import LBFGS, Newton
 from meanparity.solvers.conjugate_gradient import ConjugateGradient
 from meanparity.solvers.factored import Dense, Spectral
+from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.nystrom import Nystrom
 from meanparity.solvers.primal import Primal
-from meanparity.solvers.problem import ConstrainedProblem, Solution, Solver, SolverInfo
+from meanparity.solvers.problem import (
+    ConstrainedProblem,
+    Directions,
+    Ends,
+    Fit,
+    Solution,
+    Solver,
+    SolverInfo,
+    evaluated_solution,
+    solve_each_penalty,
+)
 
 __all__ = [
     "LBFGS",
     "ConjugateGradient",
     "ConstrainedProblem",
     "Dense",
+    "Directions",
+    "Ends",
+    "Fit",
+    "LinearFeatures",
     "Newton",
     "Nystrom",
     "Primal",
@@ -19,4 +34,6 @@ __all__ = [
     "Solver",
     "SolverInfo",
     "Spectral",
+    "evaluated_solution",
+    "solve_each_penalty",
 ]

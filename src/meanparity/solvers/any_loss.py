@@ -19,6 +19,7 @@ from meanparity.solvers.problem import (
     ConstrainedProblem,
     Solution,
     Solver,
+    check_solution,
 )
 from meanparity.state import stored
 
@@ -39,6 +40,7 @@ class _Optimizer(Solver):
         self.warm_start = warm_start
         self.verbose = verbose
 
+    any_loss = True
     _steps: ClassVar[int]
 
     def solve(self, problem: ConstrainedProblem) -> Solution:
@@ -124,6 +126,7 @@ class InFeatures(Solver):
     """
 
     name = "nystrom"
+    any_loss = True
 
     def __init__(self, nystrom: Nystrom) -> None:
         self.nystrom = nystrom
@@ -131,10 +134,10 @@ class InFeatures(Solver):
     def solve(self, problem: ConstrainedProblem) -> Solution:
         """The constrained and the free minimiser."""
         if problem.kernel.is_linear:
-            return choose_optimizer(problem, self.nystrom.optimizer).solve(problem)
+            return AnyLoss(self.nystrom.optimizer).solve(problem)
         features = self.nystrom.features(problem.X, problem.kernel, problem.names)
         inner = in_features(problem, features)
-        solution = choose_optimizer(inner, self.nystrom.optimizer).solve(inner)
+        solution = AnyLoss(self.nystrom.optimizer).solve(inner)
         solution = from_features(solution, problem, features)
         info = replace(
             solution.info,
@@ -144,11 +147,53 @@ class InFeatures(Solver):
         return replace(solution, info=info)
 
 
-def choose_optimizer(problem: ConstrainedProblem, optimizer: Any = None) -> Solver:
+class AnyLoss(Solver):
+    """An optimiser, which may be a user's own, whose solution is refused if it lacks something.
+
+    Parameters
+    ----------
+    optimizer : Solver or None
+        The optimiser; None for Newton's method, or L-BFGS where the matrix of Newton's method
+        would be large.
+    """
+
+    name = "auto"
+    any_loss = True
+
+    def __init__(self, optimizer: Any = None) -> None:
+        self.optimizer = optimizer
+
+    def solve(self, problem: ConstrainedProblem) -> Solution:
+        """The constrained and the free minimiser."""
+        optimizer = _choose_optimizer(problem, self.optimizer)
+        solution = optimizer.solve(problem)
+        check_solution(solution, optimizer, problem.Y.shape[1])
+        needed = {
+            "runs": solution.runs,
+            "norms": solution.norms,
+            "fair.fitted": solution.fair.fitted,
+            "free.fitted": solution.free.fitted,
+        }
+        missing = [name for name, value in needed.items() if value is None]
+        if missing:
+            raise ValueError(
+                f"{type(optimizer).__name__}.solve returned a Solution without "
+                f"{' and '.join(missing)}. Estimators of other losses than the squared error "
+                "report them: the course of both minimisations, the inner products of both "
+                "functions, and their values on the training rows."
+            )
+        return solution
+
+
+def _choose_optimizer(problem: ConstrainedProblem, optimizer: Any) -> Solver:
     """The given optimiser; by default Newton's method, unless its matrix would be large."""
-    if isinstance(optimizer, _Optimizer):
+    if isinstance(optimizer, Solver) and optimizer.any_loss:
         return optimizer
     if optimizer is not None:
-        raise ValueError(f"optimizer={optimizer!r} is not known. Pass Newton(), LBFGS() or None.")
+        raise ValueError(
+            f"optimizer={optimizer!r} does not minimise other losses than the squared error. Pass "
+            "Newton(), LBFGS() or None. If it is your own solver and minimises problem.loss, say "
+            "so in its class: any_loss = True."
+        )
     small = problem.X.shape[1] <= 2000 if problem.prefers_columns else len(problem.Y) <= 6000
     return Newton() if small else LBFGS()

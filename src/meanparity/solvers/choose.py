@@ -6,7 +6,7 @@ from typing import Any
 
 from meanparity.exceptions import warn
 from meanparity.linalg.memory import SMALL, available_bytes, format_bytes
-from meanparity.solvers.any_loss import LBFGS, InFeatures, Newton, choose_optimizer
+from meanparity.solvers.any_loss import LBFGS, AnyLoss, InFeatures, Newton
 from meanparity.solvers.conjugate_gradient import ConjugateGradient
 from meanparity.solvers.factored import Dense, Spectral, solve_exactly
 from meanparity.solvers.normal import SummedProblem, solve_sums
@@ -48,16 +48,6 @@ class Auto(Solver):
         return solve_sums(problem, start)
 
 
-class AutoLoss(Solver):
-    """Newton's method, or L-BFGS where the matrix of Newton's method would be large."""
-
-    name = "auto"
-
-    def solve(self, problem: ConstrainedProblem) -> Solution:
-        """The constrained and the free minimiser."""
-        return choose_optimizer(problem).solve(problem)
-
-
 def _landmark_reason(n_rows: int) -> str | None:
     """Why an exact kernel fit is out of reach; None if it is not."""
     if n_rows > MOST_EXACT_ROWS:
@@ -96,16 +86,25 @@ def resolve_solver(solver: Any) -> Solver:
 def resolve_loss_solver(solver: Any) -> Solver:
     """A solver for any loss, from its name or from itself."""
     if isinstance(solver, str) and solver == "auto":
-        return AutoLoss()
+        return AnyLoss()
     found = _resolve(solver, _LOSS)
-    return InFeatures(found) if isinstance(found, Nystrom) else found
+    if isinstance(found, Nystrom):
+        return InFeatures(found)
+    if not found.any_loss:
+        raise ValueError(
+            f"solver={found!r} minimises the squared error alone. Pass 'auto', "
+            f"{' or '.join(map(repr, _LOSS))}. If it is your own solver and minimises "
+            "problem.loss, say so in its class: any_loss = True."
+        )
+    return found if type(found) in _LOSS.values() else AnyLoss(found)
 
 
 def _resolve(solver: Any, known: dict[str, type[Any]]) -> Solver:
     if isinstance(solver, str) and solver in known:
         solver = known[solver]()
-    names = {kind.name for kind in {**_RIDGE, **_LOSS}.values()}
-    if isinstance(solver, Solver) and (solver.name in known or solver.name not in names):
+    kind = type(solver)
+    others = {*_RIDGE.values(), *_LOSS.values()} - set(known.values())
+    if isinstance(solver, Solver) and kind not in others:
         return solver
     kinds = ", ".join(kind.__name__ + "()" for kind in known.values())
     raise ValueError(

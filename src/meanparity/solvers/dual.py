@@ -87,7 +87,7 @@ class Dual:
         """
         row_means = None
         K = gram(problem.bound_kernel, problem.X, advice=GRAM_ADVICE) if K is None else K
-        q = sum(problem.n_conditions)
+        q = problem.functionals.count + problem.pool.count
         needed = 10 * 8 * len(problem.Y) * q
         if needed > SMALL:
             require_memory(
@@ -160,7 +160,7 @@ class Dual:
         share = signs * (target[others] - values[:, others].T @ fair)
         fair += on_rows[:, others] @ share
         extra = on_pool[:, others] @ share
-        q, q_pool = problem.n_conditions
+        q, q_pool = problem.functionals.count, problem.pool.count
         held = r.held[q:].T
         for _ in range(4):  # remove what rounding left, and what it left of that
             left = r.signs[:, None] * (values.T @ fair + held @ extra - target)

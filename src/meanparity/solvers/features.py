@@ -121,6 +121,10 @@ class LinearFeatures:
             values[part] = self.raw(X[part]) @ coef
         return values
 
+    def as_columns(self, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients of columns, which these are, and their origin."""
+        return coef, self.origin
+
     def change_from(self, other: FeatureMap) -> Change:
         """The difference of both origins."""
         if not isinstance(other, LinearFeatures) or other.width != self.width:
@@ -204,6 +208,11 @@ class KernelFeatures:
     def evaluate(self, X: Features, coef: FloatArray) -> FloatArray:
         """``κ(X, landmarks) @ coef``."""
         return self.kernel.evaluate(X, coef)
+
+    @property
+    def points(self) -> Features:
+        """The landmarks, as the points of a kernel expansion."""
+        return self.landmarks
 
     def is_among(self, points: Any) -> bool:
         """Whether all landmarks are among points."""

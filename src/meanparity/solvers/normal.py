@@ -226,11 +226,11 @@ def solve_moments(
     units = moments.units if W is None else np.ones((r, 1))
     gram, cross = moments.gram / units / units.T, moments.cross / units
     seen = [
-        (_gather(W, h.moments) / units, scale * np.sqrt(h.functionals.n_rows) / units[:, 0])
+        (_gather(W, h.moments) / units, scale * np.sqrt(len(h.functionals.codes)) / units[:, 0])
         for h in held
     ]
     targets = np.vstack(
-        [np.broadcast_to(h.functionals.targets, (len(h.functionals), m)) for h in held]
+        [np.broadcast_to(h.functionals.targets, (h.functionals.count, m)) for h in held]
     )
     Q, target = constrained_directions(seen, targets)
     penalties, which = np.unique(problem.alpha, return_inverse=True)
@@ -251,7 +251,7 @@ def solve_moments(
             M.append(Q.T @ h)
     fair -= Q @ (Q.T @ fair - target)
     whole = np.hstack([h.moments for h in held])  # on the features that predictions use
-    q = len(held[0].functionals)
+    q = held[0].functionals.count
     # targets that cannot all be met are a compromise between all conditions already
     parts = [slice(None)] if targets.any() else [slice(0, q), slice(q, None)]
     coef = _spread(W, fair / units)

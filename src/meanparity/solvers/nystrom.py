@@ -22,6 +22,7 @@ from meanparity.solvers.problem import (
     Fit,
     Solution,
     Solver,
+    no_columns,
 )
 from meanparity.state import stored
 
@@ -43,7 +44,7 @@ class Nystrom(Solver):
         landmarks themselves.
     random_state : int, RandomState or None, default=0
         Random seed.
-    optimizer : Newton, LBFGS or None, default=None
+    optimizer : Newton, LBFGS, another solver for any loss, or None, default=None
         How losses other than the squared error are minimised; None chooses by size.
 
     Examples
@@ -157,16 +158,18 @@ def from_features(
     solution: Solution, problem: ConstrainedProblem, features: KernelFeatures
 ) -> Solution:
     """A solution of `in_features(problem, features)` as one of the problem itself."""
-    inner: Any = solution.basis
+    as_columns = getattr(solution.basis, "as_columns", no_columns)
 
     def back(fit: Fit) -> Fit:
-        theta, intercept = fit.coef, fit.intercept
-        if isinstance(inner, LinearFeatures):
-            intercept = intercept - inner.origin @ theta
-        else:  # one coefficient for each row: a linear kernel, with its origin in the rows
-            theta = inner.bound.right.T @ fit.coef
-            intercept = intercept - (0 if inner.origin is None else inner.origin @ theta)
-        coef = features.whitening @ theta
+        columns = as_columns(fit.coef)
+        if columns is None:
+            raise ValueError(
+                f"The optimizer of Nystrom returned functions of {type(solution.basis).__name__}, "
+                "which are not known to be linear in the features. Return LinearFeatures as the "
+                "basis, or a basis with a method as_columns."
+            )
+        theta, origin = columns
+        coef, intercept = features.whitening @ theta, fit.intercept - origin @ theta
         pool = fit.pool
         if problem.pool_X is not None:
             pool = features.evaluate(problem.pool_X, coef) + intercept

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from meanparity._typing import FloatArray
-from meanparity.kernels.bound import ProductKernel
 from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.normal import SummedProblem, solve_moments, solve_sums
 from meanparity.solvers.orthogonal import (
@@ -29,6 +29,7 @@ from meanparity.solvers.problem import (
     Solver,
     SolverInfo,
     evaluated_solution,
+    no_columns,
     solve_each_penalty,
 )
 from meanparity.state import stored
@@ -80,26 +81,21 @@ class ByColumns(Solver):
     def solve(self, problem: ConstrainedProblem) -> Solution:
         """The constrained and the free minimiser."""
         start, solution = time.perf_counter(), self.solver.solve(problem)
-        if isinstance(solution.basis, LinearFeatures):
+        basis: Any = getattr(solution, "basis", None)  # what is no solution is refused later
+        if getattr(basis, "points", None) is None:  # not one coefficient for each row
             return solution
-        problem = problem.in_double_precision()
-        kernel, origin, directions = problem.bound_kernel, problem.origin, solution.directions
-        assert isinstance(kernel, ProductKernel)  # a linear one
-        points = kernel.right
-        basis = LinearFeatures(np.zeros(problem.X.shape[1]) if origin is None else origin)
+        as_columns: Any = getattr(basis, "as_columns", no_columns)
+        fair, free, directions = solution.fair, solution.free, solution.directions
+        columns = as_columns(fair.coef)
+        if columns is None:
+            return solution
+        theta, origin = columns
         if directions is not None:
-            coef = np.stack([np.asarray(points.T @ h) for h in directions.coef])
+            coef = np.stack([as_columns(h)[0] for h in directions.coef])
             directions = replace(directions, coef=coef)
-        fair, free = solution.fair, solution.free
-        ends = Ends(
-            np.asarray(points.T @ fair.coef),
-            np.asarray(points.T @ free.coef),
-            fair.intercept,
-            free.intercept,
-            directions,
-        )
-        seconds = solution.info.seconds
-        found = evaluate_columns(problem, ends, basis, solution.info, start)
+        ends = Ends(theta, as_columns(free.coef)[0], fair.intercept, free.intercept, directions)
+        seconds, problem = solution.info.seconds, problem.in_double_precision()
+        found = evaluate_columns(problem, ends, LinearFeatures(origin), solution.info, start)
         return replace(found, info=replace(found.info, seconds=seconds))
 
 

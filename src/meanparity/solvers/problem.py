@@ -151,18 +151,12 @@ class ConstrainedProblem:
     def targets(self) -> FloatArray:
         """Targets of all functionals, on the training rows and then on the pool: (q, m)."""
         m, parts = self.Y.shape[1], (self.functionals, self.pool)
-        counts = zip(parts, self.n_conditions, strict=True)
-        return np.vstack([np.broadcast_to(part.targets, (q, m)) for part, q in counts])
+        return np.vstack([np.broadcast_to(part.targets, (part.count, m)) for part in parts])
 
     @cached_property
     def root(self) -> FloatArray | None:
         """Square roots of the weights, None if all are one: (n,)."""
         return None if self.weights is None else np.sqrt(self.weights)
-
-    @cached_property
-    def n_conditions(self) -> tuple[int, int]:
-        """Number of functionals on the training rows and on the pool."""
-        return self.functionals.count, self.pool.count
 
     def gaps(
         self, fitted: FloatArray, pool: FloatArray, sums: FloatArray | None = None
@@ -180,11 +174,20 @@ class ConstrainedProblem:
 
 
 class Basis(Protocol):
-    """Evaluates functions from their coefficients."""
+    """Evaluates functions from their coefficients.
+
+    A basis with one coefficient for each of some points has them as `points`. A basis of linear
+    functions may also have a method ``as_columns(coef)``: θ, (d, m), and an origin, (d,), of the
+    same functions ``(x − origin)ᵀθ``; None if they are not linear.
+    """
 
     def evaluate(self, X: Any, coef: FloatArray) -> FloatArray:
         """Values at the rows of X of the functions with coefficients coef, (p, m): (n, m)."""
         ...
+
+
+def no_columns(coef: FloatArray) -> None:
+    """`as_columns` of a basis that does not have it."""
 
 
 @stored("Fit")
@@ -353,7 +356,11 @@ class Solver(BaseEstimator, ABC):  # type: ignore[misc]
     Attributes
     ----------
     name : str
-        Its name, in `solver_` and as a shortcut in estimators.
+        Its name, in `solver_` and as a shortcut in estimators; by default that of the class, in
+        lower case.
+    any_loss : bool
+        Whether it minimises the loss of the problem rather than the squared error alone, and
+        returns `runs` and `norms`.
     exact : bool
         Whether it returns the minimisers of the squared error up to rounding (among the functions
         of its features, if it approximates), so that held-out predictions of cross-validation can
@@ -361,7 +368,13 @@ class Solver(BaseEstimator, ABC):  # type: ignore[misc]
     """
 
     name: ClassVar[str]
+    any_loss: ClassVar[bool] = False
     exact: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not hasattr(cls, "name"):
+            cls.name = cls.__name__.lower()
 
     @abstractmethod
     def solve(self, problem: ConstrainedProblem) -> Solution:
@@ -371,6 +384,21 @@ class Solver(BaseEstimator, ABC):  # type: ignore[misc]
     def takes_sums(self) -> bool:
         """Whether it can solve problems of which only sums over rows are known."""
         return hasattr(self, "solve_sums")
+
+
+def check_solution(solution: Any, solver: Any, n_outputs: int) -> None:
+    """Refuse what a solver, which may be a user's own, returned if it does not fit the problem."""
+    if not isinstance(solution, Solution):
+        raise TypeError(
+            f"{solver}.solve returned {type(solution).__name__}. Return a Solution, as "
+            "evaluated_solution makes them."
+        )
+    shapes = [fit.coef.shape for fit in (solution.fair, solution.free)]
+    if any(shape[1:] != (n_outputs,) for shape in shapes):
+        raise ValueError(
+            f"{solver}.solve returned coefficients of shapes {shapes[0]} and {shapes[1]}. Return "
+            f"one column for each output, of which y has {n_outputs}."
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

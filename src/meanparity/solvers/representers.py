@@ -71,7 +71,7 @@ class PoolMoments:
         `shares`, (n,), are the weights of the training rows in the means that centre the kernel;
         None if it is not centred.
         """
-        n, q = len(problem.Y), problem.n_conditions[1]
+        n, q = len(problem.Y), problem.pool.count
         values, gram, reach = np.zeros((n, q)), np.zeros((q, q)), np.zeros(q)
         if not q:
             return cls(values, np.zeros(0), gram, 0.0)
@@ -171,7 +171,7 @@ class Representers:
         A functional on training rows some of which have weight zero in the loss counts with the
         others. What is left of another by less than `SAME` of its norm is the same condition.
         """
-        q_rows, q_pool = problem.n_conditions
+        q_rows, q_pool = problem.functionals.count, problem.pool.count
         C = problem.functionals.dense()
         KC = K.times(C) if q_rows else C
         gram, cross = C.T @ KC, C.T @ pool.values

@@ -163,8 +163,8 @@ class Tradeoff:
         directions, free = self.solution.directions, self.solution.free
         if directions is None:
             raise ValueError(
-                "This solution has no directions: the loss is not the squared error, or there is "
-                "no penalty and the constraint reaches beyond the training rows."
+                f"The solver returned no directions (solver_={self.solution.info.solver!r}), along "
+                "which multipliers could move. Use at, for_gap or for_smd instead."
             )
         nu = np.asarray(multipliers, dtype=float)
         nu = np.broadcast_to(nu.reshape(len(nu), -1), directions.multipliers.shape)
