@@ -83,7 +83,7 @@ def test_leave_one_out_is_that_of_refits(constraint, weighted):
     ("constraint", "advice"),
     [
         (Unsaid(0.0), "If it compares errors, say so in its class: compares_errors = True"),
-        (Above(0.0, of_y=0.5), "Its targets may be Cᵀy plus numbers without y"),
+        (Above(0.0, of_y=0.5), "Its targets may be Cᵀy plus numbers that do not depend on y"),
     ],
     ids=["unsaid", "half"],
 )
@@ -92,7 +92,7 @@ def test_leave_one_out_refuses_conditions_that_depend_on_y(constraint, advice, w
     band = np.arange(40) % 3
     w = np.random.default_rng(0).uniform(1, 5, 40) if weighted else None
     search = ParityRidgeCV(constraint=constraint, alphas=[1.0])
-    with pytest.raises(ValueError, match=f"functionals are others if y is. {advice}"):
+    with pytest.raises(ValueError, match=f"conditions change when y changes. {advice}"):
         search.fit(X, y, sensitive_features=band, sample_weight=w)
     search.set_params(cv=4).fit(X, y, sensitive_features=band, sample_weight=w)
 

@@ -104,11 +104,11 @@ def _refuse_use_of_y(rows: Rows, constraint: Constraint) -> None:
         and np.abs(t - u).max(initial=0.0) <= 1e-9 * size
     ):
         return
-    name, errors = type(constraint).__name__, "If it compares errors, say so in its class: "
+    advice = "If it compares errors, say so in its class: compares_errors = True."
     if constraint.compares_errors:
-        errors = "Its targets may be Cᵀy plus numbers without y, because of "
+        advice = "Its targets may be Cᵀy plus numbers that do not depend on y."
     raise ValueError(
-        f"{name} says needs_rows = '', but its functionals are others if y is. {errors}"
-        "compares_errors = True. Otherwise say why it needs rows, and pass cv=5 instead of "
+        f"{type(constraint).__name__} says needs_rows = '', but its conditions change when y "
+        f"changes. {advice} Otherwise say why it needs rows, and pass cv=5 instead of "
         "leave-one-out."
     )
