@@ -10,14 +10,14 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $@
 
-demo: $(READY)  ## fit free and parity models on bundled data, print the table, save the tradeoff
+demo: $(READY)  ## fit models with and without parity to bundled data, print a table, plot the tradeoff
 	$(BIN)/python examples/demo.py
 
-# one test process a core and one BLAS thread each: more threads than cores wait for each other
+# one test process for each core, with one BLAS thread each: more threads than cores slow each other down
 WORKERS ?= $(shell nproc)
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-# what this machine cannot run is left out aloud; CI has both
+# tests that this machine cannot run are left out, with a message; CI runs them
 NO_DATA := $(if $(MEANPARITY_DATA),, and not data)
 NO_BROWSER := $(if $(shell command -v chromium || command -v chromium-browser),, and not browser)
 LEFT_OUT := $(NO_DATA)$(NO_BROWSER)
@@ -39,7 +39,7 @@ SEED ?= 0
 SAMPLE ?= 200
 ROOMS ?=
 JOBS ?= $(WORKERS)
-mutants: $(READY)  ## small changes to the package, and those that no test notices (SEED, SAMPLE, ROOMS="audit report")
+mutants: $(READY)  ## change the package in small ways, and list the changes that no test detects (SEED, SAMPLE, ROOMS="audit report")
 	$(BIN)/python -m tools.mutants --seed $(SEED) --sample $(SAMPLE) --jobs $(JOBS) $(if $(ROOMS),--rooms $(ROOMS))
 
 lint: $(READY)  ## style, types, layers
@@ -48,11 +48,11 @@ lint: $(READY)  ## style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(READY)  ## let ruff rewrite the sources
+format: $(READY)  ## reformat the sources with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY)  ## time and memory beside scikit-learn and the paper's formula (idle machine, minutes)
+bench: $(READY)  ## time and memory, compared with scikit-learn and the paper's formula (takes minutes, on an idle machine)
 	$(BIN)/python benchmarks/bench_fit.py
 	$(BIN)/python -m benchmarks.bench_everyday
 	$(BIN)/python -m benchmarks.bench_baselines
@@ -64,5 +64,5 @@ bench: $(READY)  ## time and memory beside scikit-learn and the paper's formula 
 reproduce: $(READY)  ## the paper's tables and figures (ARGS="--quick", ARGS="fig:tradeoff", ...)
 	$(BIN)/python -m reproduction $(ARGS)
 
-clean:  ## remove what the targets made
+clean:  ## remove everything that the targets have created
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,4 +1,4 @@
-"""Errors and warnings of its own."""
+"""Exceptions and warnings of the package."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _PACKAGE = str(Path(__file__).parent)
 
 
 class ParityWarning(UserWarning):
-    """The fit is not what was probably hoped for: a gap, a constant, or no minimum."""
+    """A fit needs attention: for example, a gap is left, or all predictions are equal."""
 
 
 class DataUnavailableError(OSError):
-    """A data file that is not bundled is nowhere to be found."""
+    """A data file that is not bundled was not found."""
 
 
 def did_you_mean(name: object, names: Iterable[object], cutoff: float = 0.6) -> str:
-    """A hint at the name nearest to one that is unknown, or nothing.
+    """A hint at the known name that is most similar to an unknown one, or an empty string.
 
     Examples
     --------
@@ -41,4 +41,4 @@ def warn(message: str) -> None:
 
 
 class StagnationError(ArithmeticError):
-    """Steps of an iteration come no closer."""
+    """An iteration stopped making progress."""

@@ -58,7 +58,7 @@ class Effect:
 
     @classmethod
     def unknown(cls) -> Self:
-        """What is not told about the rows of fit."""
+        """An effect without numbers, for files that say nothing about the rows of fit."""
         return cls(((), ()), np.zeros(0), np.zeros(0), float("nan"), float("nan"))
 
     def gaps(self, unfairness: float) -> tuple[dict[str, float], dict[str, float]]:
@@ -72,7 +72,7 @@ class Effect:
 
 
 def check_space(correction: Any) -> ParityRidge | ParityKernelRidge:
-    """The functions g, and what has to hold: a copy of what was passed, or the default."""
+    """An estimator that defines the functions g and the constraint: a copy, or the default."""
     if correction is None:
         return ParityRidge(alpha=0.0)
     if not isinstance(correction, ParityRidge | ParityKernelRidge):
@@ -256,7 +256,7 @@ class GroupShifts:
         rows, constraint = data.rows, MeanParity()
         functionals = constraint.functionals(rows)
         warn_about_groups(rows, functionals, data.spread, constraint.min_group_size)
-        # the table T is orthonormal in the mass of the cells, so −T Tᵀ takes off all that it sees
+        # the table T is orthonormal in the mass of the cells, so −T Tᵀ removes all gaps
         shifts = np.asarray(-(functionals.table @ functionals.apply(f - f.mean())))
         before, after = (functionals.gaps(f + part)[:, 0] for part in (0.0, shifts[rows.codes]))
         size = float(np.sqrt(rows.mass @ shifts[:, 0] ** 2 / rows.mass.sum()))
@@ -283,7 +283,7 @@ def _minus(functionals: Functionals, values: FloatArray) -> Functionals:
     """The functionals that g has to meet for f + g to meet these, where f has the values."""
     if not len(functionals):
         return functionals
-    values = values - values.mean()  # a constant changes nothing but the rounding
+    values = values - values.mean()  # a constant only changes rounding errors
     return replace(functionals, targets=functionals.targets - functionals.apply(values))
 
 
@@ -309,7 +309,7 @@ def _evaluated(solution: Solution, problem: ConstrainedProblem) -> tuple[FloatAr
 def _in_units(problem: ConstrainedProblem, rescale: bool) -> tuple[ConstrainedProblem, FloatArray]:
     """The problem with columns of equal size, and their sizes, (d,).
 
-    Without a penalty the smallest shift does not depend on units, and rounding does.
+    Without a penalty the smallest shift does not depend on the units, but its rounding error does.
     """
     units = np.ones(problem.X.shape[1])
     if not rescale:
@@ -329,7 +329,7 @@ def _in_units(problem: ConstrainedProblem, rescale: bool) -> tuple[ConstrainedPr
 
 
 def _refuse_harm(before: FloatArray, after: FloatArray) -> None:
-    """Refuse a correction that rounding made harmful."""
+    """Refuse a correction that makes gaps larger, because of rounding."""
     if np.abs(after).max(initial=0.0) > 2 * np.abs(before).max(initial=0.0) + 1e-300:
         raise ValueError(
             f"The correction would make the largest gap {np.abs(after).max():.3g} instead of "

@@ -1,4 +1,4 @@
-"""What a fit tells its user besides the result: warnings and refusals."""
+"""Warnings and errors about the input and the result of a fit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from meanparity.solvers.problem import Solution
 
 _SHOWN = 5  # items of a list in a message
 _FAR = 5.0  # standard deviations between the means of pool and training rows in a column
-_MOVED = 3.0  # times the usual change of a prediction, at which a row of the pool is out of place
+_MOVED = 3.0  # times the largest change on training rows, or the spread of y: a row is out of place
 
 
 def warn_about_input(

@@ -1,4 +1,4 @@
-"""What the methods on top of another regressor share."""
+"""Functions shared by the methods that build on another regressor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from meanparity._typing import FloatArray
 
 
 def check_regressor(estimator: Any) -> None:
-    """Refuse what cannot be fitted, and predict."""
+    """Refuse objects that cannot be fitted or cannot predict, and classifiers."""
     if isinstance(estimator, type) or not all(
         hasattr(estimator, name) or hasattr(type(estimator), name)  # some predict once fitted
         for name in ("fit", "predict", "get_params")
@@ -60,7 +60,7 @@ def weight_keyword(estimator: Any) -> str | None:
 
 
 def fit_clone(estimator: Any, X: Any, y: FloatArray, weights: FloatArray | None) -> Any:
-    """A fitted copy of a regressor, which may write into what it gets; a frozen one stays."""
+    """A copy of a regressor, fitted to copies of the data; a frozen one is not fitted again."""
     if isinstance(estimator, FrozenEstimator):
         return clone(estimator)
     model, X, y = clone(estimator), _copied(X), y.copy()
@@ -83,7 +83,7 @@ def _copied(X: Any) -> Any:
 
 
 def predictions(model: Any, X: Any) -> FloatArray:
-    """What a fitted regressor predicts, (n,), if it is one finite number for each row."""
+    """The predictions of a fitted regressor, (n,); anything but finite numbers is refused."""
     if not hasattr(model, "predict"):
         raise TypeError(f"{model!r} does not predict. Pass a regressor, at the end of a pipeline.")
     values = np.asarray(model.predict(_copied(X)), dtype=float)

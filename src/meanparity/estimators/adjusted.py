@@ -271,7 +271,7 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X, y, sample_weight
             Rows, targets, weights.
         sensitive_features, control_features : columns, optional
-            Groups and strata, for ``correction="groups"``; else not looked at.
+            Groups and strata, for ``correction="groups"``; ignored otherwise.
         """
         people = {"sensitive_features": sensitive_features, "control_features": control_features}
         if not isinstance(getattr(self, "_correction", None), GroupShifts):

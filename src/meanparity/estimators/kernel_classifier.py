@@ -22,7 +22,7 @@ from meanparity.state import stored
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    """Whether the loss has; scikit-learn asks before the fit as well."""
+    """Whether the loss has probabilities; scikit-learn also asks before the fit."""
     if resolve_loss(estimator.loss, binary=True).is_identity:
         raise AttributeError("The hinge loss has no probabilities. Use loss='logistic'.")
     return True

@@ -69,7 +69,7 @@ class ParityRidge(SumsRegressor):
     tradeoff_ : Tradeoff
         Everything between the constrained and the free fit.
     unfairness_ : float
-        The dial's position in fit.
+        Position on the dial that was used in fit.
     group_counts_ : dict
         Number of training rows in each group; empty if all sensitive columns are numbers.
     continuous_ : tuple of str

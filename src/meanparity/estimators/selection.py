@@ -1,4 +1,4 @@
-"""Choosing among candidates by what they predict for rows that they were not fitted to."""
+"""Choosing among candidates by their predictions for held-out rows."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class SmallestLoss:
         return self.choose(losses, gaps)
 
     def choose(self, losses: FloatArray, gaps: FloatArray) -> int:
-        """Which of p candidates, whose losses and gaps are (p,); the last one of equals."""
+        """Position of the best of p candidates with losses and gaps, (p,); the last of equals."""
         gaps = np.where(losses < np.inf, gaps, np.inf)  # what failed is chosen last
         allowed = gaps <= self.max_gap
         key = np.where(allowed, losses, np.inf) if allowed.any() else gaps
@@ -87,7 +87,7 @@ class SmallestLoss:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What cross-validation says.
+    """Results of cross-validation.
 
     Parameters
     ----------
@@ -280,5 +280,5 @@ def check_alphas(alphas: Any) -> FloatArray:
 
 
 def default_alphas(scale: float) -> FloatArray:
-    """Two a decade, from 1e-5 to 1e3 times a typical value of the kernel with itself."""
+    """Two penalties for each power of ten, from 1e-5 to 1e3 times a typical kernel value."""
     return (scale if scale > 0 else 1.0) * np.logspace(-5, 3, 17)

@@ -1,4 +1,4 @@
-"""A model as arrays and a JSON header, for programs without this package."""
+"""Models as files of arrays with a JSON header, for programs that do not have this package."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _ARRAYS = ("points", "fair", "free", "fair_intercept", "free_intercept", "fill",
 
 
 def export_arrays(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write the numbers of a fitted model to an npz file, with a header that is JSON.
+    """Write the numbers of a fitted model to an npz file with a JSON header.
 
-    docs/model-files.md has a predictor of 30 lines that needs NumPy alone.
+    docs/model-files.md has a predictor of 30 lines that only needs NumPy.
 
     Parameters
     ----------
     model : fitted ParityRidge, ParityKernelRidge or CV estimator, or a Pipeline that ends with one
-        An imputer and a scaler right before the estimator go with it; steps before these do not,
-        and the columns in the header are those that they give.
+        An imputer and a scaler right before the estimator are exported as well. Earlier steps are
+        not, and the header names the columns that they return.
     path : str or path
-        Where; another file there is replaced at once.
+        Path of the file; an existing file is replaced.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A model as ONNX, in double precision."""
+"""Models as ONNX files, in double precision."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ _OPSET = 17
 def export_onnx(
     model: Any, path: str | os.PathLike[str], *, unfairness: float | None = None
 ) -> None:
-    """Write a fitted model as ONNX: ``X``, (n, d) of doubles, to ``prediction``, (n, m).
+    """Write a fitted model as ONNX.
+
+    The input is ``X``, (n, d), and the output ``prediction``, (n, m).
 
     Parameters
     ----------
     model : fitted ParityRidge, ParityKernelRidge or CV estimator, or a Pipeline that ends with one
         The kernel has to be linear, rbf or poly; see `export_arrays` for pipelines.
     path : str or path
-        Where; another file there is replaced at once.
+        Path of the file; an existing file is replaced.
     unfairness : float, optional
-        The dial's position; the model's own by default.
+        Position on the dial, by default that of the model.
     """
     try:
         import onnx
@@ -57,7 +59,7 @@ def export_onnx(
     add("Sub", [given, "shift"], "shifted")
     add("Div", ["shifted", "scale"], "z")
     if plain.kernel == "rbf":
-        # distances do not depend on the origin, and cost fewest digits about the points' middle
+        # distances do not depend on the origin, and are most accurate around the mean of the points
         middle = plain.points.mean(axis=0)
         points = plain.points - middle
         constants |= {

@@ -1,4 +1,4 @@
-"""A fitted model as numbers: which kernel, at which points, with which coefficients."""
+"""A fitted model as plain numbers: a kernel, its points, and coefficients."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KERNELS = {"linear": "linear", "rbf": "rbf", "poly": "polynomial", "polynomial"
 
 @dataclass(frozen=True, eq=False)
 class PlainModel:
-    """``κ(z, points) @ coef + intercept`` for ``z = (x − shift) / scale``, missing x filled.
+    """Predicts ``κ(z, points) @ coef + intercept`` at ``z = (x − shift) / scale``.
 
     Parameters
     ----------
@@ -37,19 +37,20 @@ class PlainModel:
     gamma, coef0, degree : float
         Its parameters.
     points : (p, d) array
-        Where it is bound; the unit vectors for linear.
+        Points of the kernel expansion; the unit vectors if the kernel is linear.
     fair, free : (p, m) arrays
-        Coefficients under parity and without.
+        Coefficients of the constrained and of the unconstrained model.
     fair_intercept, free_intercept : (m,) arrays
-        Constants.
+        Intercepts of both models.
     fill, shift, scale : (d,) arrays
-        Of the columns.
+        For each column: the value that replaces a missing x (NaN if none does), the value that is
+        subtracted, and the one that it is divided by.
     columns : tuple of str
-        Their names.
+        Names of the columns.
     single_output : bool
-        Whether predictions are (n,).
+        Whether predictions have the shape (n,) instead of (n, m).
     unfairness : float
-        The dial's position.
+        Position of the model on the dial.
     """
 
     kernel: str
@@ -70,7 +71,7 @@ class PlainModel:
 
     @classmethod
     def of(cls, model: Any) -> PlainModel:
-        """From a fitted estimator, or the end of a pipeline: imputer, scaler and estimator."""
+        """From a fitted estimator, or from a pipeline that ends with one."""
         steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
         estimator: Any = steps[-1]
         if not isinstance(
@@ -115,7 +116,7 @@ class PlainModel:
 
 
 def _kernel_at(estimator: Any, functions: Any) -> tuple[Kernel, FloatArray]:
-    """The kernel and its points, (p, d); no points for linear functions of columns."""
+    """The kernel and its points, (p, d), of which linear functions of columns have none."""
     if isinstance(functions, LinearFeatures):
         return Kernel("linear"), np.zeros((0, functions.width))
     kernel: Any = None
@@ -136,7 +137,7 @@ def _kernel_at(estimator: Any, functions: Any) -> tuple[Kernel, FloatArray]:
 def _linear(
     functions: Any, points: FloatArray, coef: FloatArray, intercept: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Coefficients of the columns, (d, m), and the constant."""
+    """Coefficients of the columns, (d, m), and the intercept, (m,)."""
     if isinstance(functions, LinearFeatures):
         return coef, intercept - functions.origin @ coef
     origin = getattr(functions, "origin", None)
@@ -146,7 +147,7 @@ def _linear(
 
 
 def _before(steps: list[Any], d: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What to fill in, take off and divide by; other steps have to run before the export."""
+    """`fill`, `shift` and `scale` of the steps right before the estimator; others are left out."""
     fill, shift, scale = np.full(d, np.nan), np.zeros(d), np.ones(d)
     for step in reversed(steps):
         if isinstance(step, StandardScaler) and not np.any(np.isfinite(fill)):

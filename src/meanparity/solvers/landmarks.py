@@ -13,10 +13,10 @@ from meanparity.linalg.memory import require_memory
 from meanparity.linalg.symmetric import require_finite
 
 LANDMARKS = ("rpcholesky", "uniform")
-_MOST = 2**22  # kernel values of candidates with landmarks that are held (32 MiB)
+_MOST = 2**22  # kernel values between candidates and landmarks in memory (32 MiB)
 _TRIALS = 3  # proposals for each pivot
-_ROUNDING = 1e-12  # of the largest value of the kernel: what is left of a row is rounding
-_SMALL = 1e-2  # of what was left of a row before its block: it waits for another block
+_ROUNDING = 1e-12  # share of the largest kernel value below which a residual is rounding
+_SMALL = 1e-2  # share of its residual below which a proposal waits for a later block
 
 
 def choose_landmarks(
@@ -27,7 +27,7 @@ def choose_landmarks(
     names: tuple[str, ...] | None,
     random_state: int | np.random.RandomState | None,
 ) -> IntArray:
-    """Positions of distinct landmark rows, (m,).
+    """The positions of distinct landmark rows, (m,).
 
     If there are very many rows, the candidates are a uniform sample.
 
@@ -36,10 +36,10 @@ def choose_landmarks(
     X : (n, d) array or sparse matrix
         Rows.
     n_components : int
-        How many; fewer if there are fewer rows, or if fewer span the kernel matrix.
+        Number of landmarks; fewer if there are fewer rows, or if fewer span the kernel matrix.
     how : {"rpcholesky", "uniform"}
-        Randomly pivoted Cholesky, which draws rows with probability proportional to their residual
-        diagonal and keeps the best of three, or uniformly.
+        Randomly pivoted Cholesky draws rows with probability proportional to their residual
+        diagonal, and keeps the best of three. Or rows are drawn uniformly.
     kernel : AbstractKernel
         The kernel.
     names : tuple of str or None
@@ -70,17 +70,18 @@ def pivots(
 ) -> tuple[IntArray, FloatArray]:
     """A randomly pivoted Cholesky factorisation ``F Fᵀ`` of the kernel matrix of rows.
 
-    Rows are proposed some at a time, with probability in proportion to what is left of them, three
-    for each pivot. One after the other is taken that leaves least of all rows.
+    Rows are proposed in blocks, three for each pivot, with probability proportional to their
+    residual diagonal. Of the proposals, the one that reduces the trace of the residual most becomes
+    the next pivot.
 
     Parameters
     ----------
     kernel : BoundKernel
-        Bound to the n rows, and maybe others after them.
+        Kernel that is bound to the n rows, possibly followed by others.
     X : (n, d) array or sparse matrix
         The rows.
     m : int
-        Rank; less if a lower rank is exact.
+        Largest rank; the rank is lower if that is exact.
     rng : RandomState
         Random seed.
 
@@ -92,7 +93,7 @@ def pivots(
     with np.errstate(over="ignore", invalid="ignore"):
         left = kernel.diagonal(X).astype(float)
     require_finite(left)
-    left = np.maximum(left, 0.0)  # an indefinite kernel may be below
+    left = np.maximum(left, 0.0)  # the diagonal of an indefinite kernel may be negative
     least = _ROUNDING * left.max(initial=0.0)
     F = np.zeros((n, m))
     chosen: list[int] = []
@@ -118,10 +119,10 @@ def pivots(
 def _best(
     rest: FloatArray, products: FloatArray, take: int, least: float
 ) -> tuple[IntArray, FloatArray]:
-    """Up to `take` of b proposals, each the one that takes most off the trace.
+    """Up to `take` of b proposals, each the one that reduces the trace of the residual most.
 
-    Pivot j takes ``Σᵢ R²ⱼᵢ / Rⱼⱼ`` off the trace of what is left, R. `rest`, (b, b), is R on the
-    proposals, and `products`, (b, b), is R Rᵀ of their rows; pivots up to `least` are none.
+    Pivot j reduces the trace of the residual R by ``Σᵢ R²ⱼᵢ / Rⱼⱼ``. `rest`, (b, b), is R on the
+    proposals, and `products`, (b, b), is R Rᵀ of their rows. No pivot is `least` or smaller.
 
     Returns
     -------

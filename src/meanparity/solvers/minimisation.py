@@ -1,4 +1,34 @@
-"""The free and the constrained minimisation of any loss, step by step."""
+"""The free and the constrained minimisation of any loss, step by step.
+
+The solvers of other losses take four files, each of which uses only those below it:
+
+=================== ==========================================================================
+``any_loss.py``     the solvers `Newton` and `LBFGS`: settings, and whether the functions are
+                    linear in columns or have one coefficient for each row
+``minimisation.py`` one free and one constrained minimisation; for parity of responses, a
+                    sequence of problems with linearised constraints; quantiles without a penalty
+``descent.py``      the objective J with its derivatives, Newton's method, L-BFGS, line search
+``spaces.py``       functions that meet the constraint, in coordinates without constraints:
+                    kernel functions and linear functions of columns
+=================== ==========================================================================
+
+In all of them, the function is ``g = o + h + b·m`` and the objective is
+``J = Σ u ℓ(y, g) + α‖h‖² + α‖τ − βb‖²``. The symbols and their names in the code:
+
+======== ====================== ====================================================================
+y, u     `y`, `weights`         targets and weights in the loss, (n,)
+ℓ, μ     `loss`                 the loss of a score, and the response that belongs to it
+α        `alpha`                penalty
+o        `plane.offset`         the function of least norm that meets the targets
+h        `space`                any function on which all functionals vanish
+c        `c`                    coefficients of h, (p,)
+b, m     `b`, `plane.constant`  intercept, and the constant 1 without its part along representers
+τ, β     `plane.tau`, `.beta`   the inner products of g with the representers are ``τ − βb``, (r,)
+g        `pull`                 in steps: half the derivatives of the loss, ``u ℓ'/2``, (n,)
+w        `weight`               half the second derivatives, ``u ℓ''/2``, (n,)
+κ, g₀    `Bend`                 curvature of the constraint times its multipliers, at scores g₀
+======== ====================== ====================================================================
+"""
 
 from __future__ import annotations
 
@@ -28,15 +58,15 @@ from meanparity.solvers.problem import (
 )
 from meanparity.solvers.spaces import ColumnFunctions, FunctionSpace, KernelFunctions
 
-_ROUNDS = 20  # linearisations of the link at most
-_FIRST = 0.25  # share of the way to parity of responses that is tried first
-_SMALLEST = 1e-3  # share of the way to parity of responses that is tried at least
-_MET = 1e-10  # gap of mean responses that is none, in units of the spread of the responses
+_ROUNDS = 20  # most linearisations of the link
+_FIRST = 0.25  # length of the first step towards parity of responses, as a share of the way
+_SMALLEST = 1e-3  # shortest of these steps before giving up
+_MET = 1e-10  # gap of mean responses that counts as zero, in units of their spread
 
 
 @dataclass(frozen=True, eq=False)
 class _End:
-    """A minimiser: its coefficients and values, its course, and the functionals' multipliers."""
+    """A minimiser: coefficients, values, the record of its steps, and Lagrange multipliers."""
 
     coef: FloatArray
     intercept: float
@@ -63,7 +93,7 @@ class Minimisation:
 
     @property
     def on_response(self) -> bool:
-        """Whether the constraint is about responses that are not the scores."""
+        """Whether the constraint is about responses that differ from the scores."""
         return self.problem.on_response and not self.loss.is_identity
 
     @property
@@ -82,7 +112,7 @@ class Minimisation:
         return float(self.problem.alpha[0])
 
     def solution(self, start: float) -> Solution:
-        """Minimise without and with the functionals; `start` is when the solver started."""
+        """Minimise without and with the constraint; `start` is when the solver began."""
         problem, earlier = self.problem, self.problem.start
         starts = None if earlier is None else earlier.runs
         no_conditions = replace(
@@ -149,16 +179,21 @@ class Minimisation:
         )
 
     def _compared(self, scores: FloatArray) -> FloatArray:
-        """What the constraint is about: scores or responses."""
+        """The values that the constraint compares: scores or responses."""
         return np.asarray(self.loss.response(scores) if self.on_response else scores)
 
     def over_all_rows(self) -> Minimisation:
-        """The same with the pool as training rows of no weight, where a constraint may bend."""
+        """The same problem with the pool as training rows of weight zero.
+
+        A constraint that is not linear can then be linearised on the pool as well.
+        """
         problem = self.problem
         if problem.pool_X is None:
             return self
         p = problem.pool_X.shape[0]
-        middle = np.full((p, 1), np.average(self.y, weights=self.weights))  # has no weight
+        middle = np.full(
+            (p, 1), np.average(self.y, weights=self.weights)
+        )  # any target does, at weight zero
         X, n = problem.X, len(problem.Y)
         if problem.kernel.is_precomputed:  # kernel values, without those of the pool
             X = np.hstack([X, problem.pool_X[:, :n].T])
@@ -175,7 +210,7 @@ class Minimisation:
 
     @staticmethod
     def _joined(end: _End) -> _End:
-        """A function with its values on the pool behind those on the training rows."""
+        """A function whose values on the pool follow those on the training rows."""
         values = np.vstack([end.fitted, end.pool])
         return replace(end, fitted=values, pool=values[:0])
 
@@ -221,7 +256,7 @@ class Minimisation:
         return replace(end, multipliers=space.multipliers(run.b, pulls, self.alpha))
 
     def watch(self, scores: FloatArray) -> float:
-        """The sum of gaps of scores, or of responses."""
+        """The sum of the gaps, of scores or of responses, on the training rows."""
         functionals = self.problem.functionals
         if not len(functionals):
             return 0.0
@@ -230,8 +265,8 @@ class Minimisation:
     def responses(self, free: _End) -> _End:
         """The minimiser whose mean responses meet the functionals on the training rows.
 
-        The targets move from what the free minimiser has to what is wanted, in steps that are
-        small enough for each to start near its end.
+        The targets move from their values at the free minimiser to those of the constraint, in
+        steps that are short enough for each minimisation to start close to its solution.
         """
         functionals = self.problem.functionals
         first = functionals.apply(self.loss.response(free.fitted))
@@ -243,7 +278,7 @@ class Minimisation:
                 replace(functionals, targets=targets), end
             )
             record += runs
-            # a leap is to another minimum, such as a constant
+            # a jump leads to another minimum, such as a constant
             leap = np.abs(new.fitted - end.fitted).max() > np.ptp(end.fitted)
             if converged and not (leap and step > 0.01):
                 end, done, step = new, share, 1.5 * step
@@ -266,8 +301,8 @@ class Minimisation:
     ) -> tuple[_End, list[Run], bool]:
         """Sequential quadratic programming for functionals of responses, from a nearby start.
 
-        They are linear in the scores near the last ones: ``Cᵀ diag(μ'(g₀)) g = t − Cᵀμ(g₀) +
-        Cᵀ diag(μ'(g₀)) g₀``. What they bend besides enters the objective with its multipliers.
+        Near the last scores g₀ the conditions are linear, ``Cᵀ diag(μ'(g₀)) g = t − Cᵀμ(g₀) +
+        Cᵀ diag(μ'(g₀)) g₀``. Their curvature, times the multipliers, is added to the objective.
         """
         runs: list[Run] = []
         problem = replace(self.problem, functionals=functionals)
@@ -292,14 +327,14 @@ class Minimisation:
         return end, runs, False
 
     def _bend(self, multipliers: FloatArray, scores: FloatArray) -> Bend:
-        """What the constraint bends near scores, (n,), times its multipliers."""
-        if len(multipliers) != len(self.problem.functionals):  # of the free function
+        """The curvature of the constraint at scores, (n,), times its multipliers."""
+        if len(multipliers) != len(self.problem.functionals):  # the free minimiser has none
             return Bend(np.zeros_like(scores), scores)
         pull = self.problem.functionals.spread(multipliers[:, None])[:, 0]
         return Bend(-2 * pull * self.loss.bend(scores), scores)
 
     def _linearised(self, functionals: Functionals, scores: FloatArray) -> Functionals:
-        """Functionals of responses as functionals of scores near some, (n, 1)."""
+        """Functionals of responses, linearised as functionals of scores at given scores, (n, 1)."""
         slope = self.loss.slope(scores[:, 0])
         weights = slope if functionals.weights is None else functionals.weights * slope
         bent = replace(functionals, weights=weights)
@@ -307,25 +342,25 @@ class Minimisation:
         return replace(bent, targets=targets + bent.apply(scores))
 
     def gaps(self, problem: ConstrainedProblem, end: _End) -> FloatArray:
-        """Gaps that a function leaves, of scores or of responses: (r,)."""
+        """The gaps of a function, of scores or of responses: (r,)."""
         return problem.gaps(self._compared(end.fitted), self._compared(end.pool))[:, 0]
 
     def product(self, p: _End, q: _End) -> float:
-        """The inner product of two functions, without their constants."""
+        """The inner product of two functions without their intercepts."""
         if self.on_columns:
             return float(p.coef[:, 0] @ q.coef[:, 0])
         values = np.vstack([q.fitted, q.pool])[: len(p.coef)] - q.intercept
         return float(p.coef[:, 0] @ values[:, 0])
 
     def _evaluated(self, coef: FloatArray, intercept: float, run: Run) -> _End:
-        """A function with its values, computed as predictions are."""
+        """A function with its values on all rows, computed in the same way as predictions."""
         problem, pool = self.problem, np.zeros((0, 1))
         if self.on_columns:
             fitted = np.asarray(problem.X @ coef) + intercept
             if problem.pool_X is not None:
                 pool = np.asarray(problem.pool_X @ coef) + intercept
         else:
-            if problem.pool_X is not None:  # coefficients of the pool, if they are missing, are 0
+            if problem.pool_X is not None:  # missing coefficients of the pool are zero
                 missing = len(problem.Y) + problem.pool_X.shape[0] - len(coef)
                 coef = np.vstack([coef, np.zeros((missing, 1))])
                 pool = problem.bound_kernel.evaluate(problem.pool_X, coef) + intercept
@@ -363,7 +398,7 @@ class Minimisation:
                 "Pass a positive alpha, or scale the data."
             )
         theta, b = found.x[:d, None], float(found.x[d]) if problem.fit_intercept else 0.0
-        coef, b = self.space(problem).function(theta[:, 0], b)  # the constraint to the last digit
+        coef, b = self.space(problem).function(theta[:, 0], b)  # meet the constraint up to rounding
         run = Run(theta[:, 0], b, 1, True, np.array([found.fun]), np.zeros(1))
         end = self._evaluated(coef, b, run)
         return replace(end, run=replace(run, gap=np.array([self.watch(end.fitted[:, 0])])))

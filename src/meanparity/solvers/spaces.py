@@ -1,10 +1,11 @@
-"""Functions that meet a constraint, in coordinates in which nothing is constrained any more.
+"""Functions that meet a constraint, in coordinates in which nothing is constrained.
 
-``g = o + h + b·m``: o is the function of least norm that meets the targets, h runs over the
-functions on which all functionals vanish, and m is what is left of the constant 1 beside them.
+They are ``g = o + h + b·m``: o is the function of least norm that meets the targets, h is any
+function on which all functionals vanish, and m is the constant 1, projected onto such functions.
 With orthonormal representers r_j of the functionals, ``⟨r_j, g⟩ = τ_j − β_j b`` has to hold, so
-that ``o = Σ τ_j r_j``, ``m = 1 − Σ β_j r_j`` and ``‖g‖² = ‖h‖² + ‖τ − βb‖²``. Comparisons of means
-do not see a constant: then β is zero and m is 1.
+that ``o = Σ τ_j r_j``, ``m = 1 − Σ β_j r_j`` and ``‖g‖² = ‖h‖² + ‖τ − βb‖²``. A constant does not
+change comparisons of means: then β is zero and m is 1. All symbols are listed in
+`meanparity.solvers.minimisation`.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ from meanparity.solvers.problem import ConstrainedProblem
 from meanparity.solvers.representers import PoolMoments, Representers
 
 _ADVICE = "Fit on fewer rows, or use the kernel 'linear'."
-_SMALL = 2000  # columns whose products fit anywhere
-_BLOCK = 2**21  # numbers of a block of rows
+_SMALL = 2000  # most columns for which a matrix of their products is formed
+_BLOCK = 2**21  # most numbers in a block of rows
 
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Where constrained functions lie.
+    """The affine space of the functions that meet the constraint.
 
     Parameters
     ----------
     offset : (n,) array
-        o on the training rows.
+        Values of o on the training rows.
     constant : (n,) array or None
-        m on the training rows; None without an intercept.
+        Values of m on the training rows; None without an intercept.
     tau, beta : (r,) arrays
-        Inner products with the representers: ``τ − βb``.
+        The inner products of g with the representers are ``τ − βb``.
     """
 
     offset: FloatArray
@@ -51,20 +52,20 @@ class Plane:
     beta: FloatArray
 
     def penalty(self, b: float) -> float:
-        """``‖τ − βb‖²``."""
+        """The share of the squared norm that depends on b alone, ``‖τ − βb‖²``."""
         return float(np.sum((self.tau - self.beta * b) ** 2))
 
     def penalty_slope(self, b: float) -> float:
-        """Half the derivative of the penalty."""
+        """Half the derivative of `penalty` with respect to b."""
         return float(self.beta @ (self.beta * b - self.tau))
 
 
 class FunctionSpace(Protocol):
-    """The functions h, by their coefficients c."""
+    """The functions h, each given by its coefficients c, (p,)."""
 
     @property
     def plane(self) -> Plane:
-        """Where the functions lie."""
+        """The affine space that h is part of."""
         ...
 
     @property
@@ -74,7 +75,7 @@ class FunctionSpace(Protocol):
 
     @property
     def needs_values(self) -> bool:
-        """Whether inner products take values."""
+        """Whether inner products are computed from values on the training rows."""
         ...
 
     def values(self, c: FloatArray) -> FloatArray:
@@ -82,7 +83,7 @@ class FunctionSpace(Protocol):
         ...
 
     def product(self, c: FloatArray, other: FloatArray, values: FloatArray) -> float:
-        """The inner product of two h, of the other with its values on the training rows."""
+        """The inner product of two functions h; `values`, (n,), are those of the other."""
         ...
 
     def representer(self, pull: FloatArray) -> FloatArray:
@@ -90,7 +91,7 @@ class FunctionSpace(Protocol):
         ...
 
     def conditioner(self, alpha: float) -> Callable[[FloatArray], FloatArray]:
-        """Makes coefficients of a gradient, (p,), those of a step of about the right shape."""
+        """A preconditioner: from the coefficients of a gradient to those of a step, (p,)."""
         ...
 
     def newton(
@@ -115,16 +116,16 @@ class KernelFunctions:
     Parameters
     ----------
     plane : Plane
-        Where the functions lie.
+        The affine space that h is part of.
     K : SymmetricMatrix
         κ̃ on the training rows.
     problem : ConstrainedProblem
-        What was asked for.
+        The problem, with its functionals and the pool.
     representers : Representers
-        Of all functionals.
+        Representers of all functionals.
     row_means, pool_means : arrays
-        What centring took off the kernel matrix and off the pool's representers; zero if it did
-        not.
+        Means that centring subtracted from the kernel matrix and from the pool's representers;
+        zero if the kernel is not centred.
     """
 
     plane: Plane
@@ -136,10 +137,10 @@ class KernelFunctions:
 
     @classmethod
     def prepare(cls, problem: ConstrainedProblem) -> KernelFunctions:
-        """The kernel matrix, less what the functionals see of it.
+        """Compute the kernel matrix, projected so that all functionals vanish.
 
-        The kernel is centred if there is an intercept that no functional sees: large kernel values
-        then cost no digits.
+        The kernel is centred if there is an intercept on which no functional depends: large kernel
+        values then do not cost accuracy.
         """
         kernel = problem.bound_kernel
         sums = _constant_values(problem)
@@ -168,29 +169,29 @@ class KernelFunctions:
 
     @property
     def needs_values(self) -> bool:
-        """They are ``cᵀK̃c'``."""
+        """True: inner products are ``cᵀK̃c'``, and ``K̃c'`` are values."""
         return True
 
     def values(self, c: FloatArray) -> FloatArray:
-        """``K̃ c``."""
+        """Values of h on the training rows, ``K̃c``: (n,)."""
         return self.K.times(c[:, None])[:, 0]
 
     def product(self, c: FloatArray, other: FloatArray, values: FloatArray) -> float:
-        """``cᵀK̃c'``."""
+        """The inner product ``cᵀK̃c'``."""
         return float(c @ values)
 
     def representer(self, pull: FloatArray) -> FloatArray:
-        """The pull itself."""
+        """The pulls, which are the coefficients."""
         return pull
 
     def conditioner(self, alpha: float) -> Callable[[FloatArray], FloatArray]:
-        """The inner product of the space is shape enough."""
+        """Divide by n; the inner product of the space takes care of the rest."""
         return lambda c: c / len(c)
 
     def newton(
         self, c: FloatArray, b: float, g: FloatArray, w: FloatArray, alpha: float
     ) -> tuple[FloatArray, float]:
-        """``(αI + WK̃)Δ = −g − αc − Δb Wm``, by a factorisation of ``αI + √W K̃ √W``."""
+        """Solve ``(αI + WK̃)Δ = −g − αc − Δb Wm`` by a factorisation of ``αI + √W K̃ √W``."""
         m = self.plane.constant
         if w.min() < 0:
             return self._newton_indefinite(c, b, g, w, alpha)
@@ -200,14 +201,12 @@ class KernelFunctions:
             factor = self.K.cholesky(alpha, root)
         except NotPositiveDefiniteError as error:
             raise ValueError(
-                f"The kernel matrix is indefinite, or alpha={alpha:g} is nothing beside it. Raise "
-                "alpha, or choose another kernel."
+                f"The kernel matrix is indefinite, or alpha={alpha:g} is negligible compared with "
+                "it. Raise alpha, or choose another kernel."
             ) from error
 
         def solve(pull: FloatArray) -> FloatArray:
-            flat = np.where(
-                curved, 0.0, pull / alpha
-            )  # where nothing bends, c is given by the pull
+            flat = np.where(curved, 0.0, pull / alpha)  # without curvature, the pull determines c
             rest = np.where(curved, pull, 0.0)
             if not curved.all():
                 rest = rest - np.where(curved, w, 0.0) * self.values(flat)
@@ -233,7 +232,7 @@ class KernelFunctions:
     def _newton_indefinite(
         self, c: FloatArray, b: float, g: FloatArray, w: FloatArray, alpha: float
     ) -> tuple[FloatArray, float]:
-        """The same where some rows bend the other way: one more matrix, and no square roots."""
+        """The same if some curvatures are negative: one more matrix, and no square roots."""
         n, m = len(self.K), self.plane.constant
         require_memory(
             2 * 8 * n * n, what=f"A matrix of {n:,} rows that is not symmetric", advice=_ADVICE
@@ -253,12 +252,12 @@ class KernelFunctions:
         rows = c[:, None] + functions.on_rows @ share
         extra = functions.on_pool @ share
         held = found.held[len(problem.functionals) :].T
-        for _ in range(4):  # take off what rounding left, and then what it left of that
+        for _ in range(4):  # iterative refinement: rounding errors are removed repeatedly
             left = signs * (functions.values.T @ rows + held @ extra - wanted)
             rows -= functions.on_rows @ left
             extra -= functions.on_pool @ left
         intercept = b
-        if self.row_means.any():  # centred, and then this direction does not change the function
+        if self.row_means.any():  # centred: adding a constant to all coefficients changes nothing
             rows -= rows.mean()
             intercept -= float((self.row_means @ rows + self.pool_means @ extra)[0])
         if problem.pool_X is not None:
@@ -266,7 +265,7 @@ class KernelFunctions:
         return rows, intercept
 
     def multipliers(self, b: float, g: FloatArray, alpha: float) -> FloatArray:
-        """What the derivative of the objective is along the representers."""
+        """Lagrange multipliers, from the derivatives of J along the representers: (q,)."""
         functions, plane = self.representers.functions, self.plane
         along = functions.values.T @ g + alpha * (plane.tau - plane.beta * b)
         return np.asarray(functions.basis @ along)
@@ -274,18 +273,18 @@ class KernelFunctions:
 
 @dataclass(frozen=True, eq=False)
 class ColumnFunctions:
-    """``h(x) = xᵀ(I − QQᵀ)c``: linear functions, less the directions that the functionals see.
+    """``h(x) = xᵀ(I − QQᵀ)c``: linear functions without the directions of the functionals.
 
     Parameters
     ----------
     plane : Plane
-        Where the functions lie.
+        The affine space that h is part of.
     X : (n, d) array or sparse matrix
         The training rows.
     Q : (d, r) array
-        Orthonormal directions.
+        Orthonormal basis of the directions of the functionals.
     W : (q, r) array
-        Takes derivatives along them to multipliers of the functionals.
+        Maps derivatives along these directions to multipliers of the functionals.
     """
 
     plane: Plane
@@ -295,7 +294,7 @@ class ColumnFunctions:
 
     @classmethod
     def prepare(cls, problem: ConstrainedProblem) -> ColumnFunctions:
-        """The directions of the functionals."""
+        """Compute the directions of the functionals."""
         n, d = problem.X.shape
         require_memory(
             3 * 8 * d * d, what=f"Solving for {d:,} columns", advice="Use fewer columns."
@@ -321,23 +320,23 @@ class ColumnFunctions:
 
     @property
     def needs_values(self) -> bool:
-        """They are those of the coefficients."""
+        """False: inner products are computed from coefficients."""
         return False
 
     def values(self, c: FloatArray) -> FloatArray:
-        """``X (I − QQᵀ) c``."""
+        """Values of h on the training rows, ``X(I − QQᵀ)c``: (n,)."""
         return np.asarray(self.X @ self._projected(c))
 
     def product(self, c: FloatArray, other: FloatArray, values: FloatArray) -> float:
-        """``cᵀ(I − QQᵀ)c'``."""
+        """The inner product ``cᵀ(I − QQᵀ)c'``."""
         return float(self._projected(c) @ other)
 
     def representer(self, pull: FloatArray) -> FloatArray:
-        """``(I − QQᵀ) Xᵀ pull``."""
+        """The coefficients ``(I − QQᵀ)Xᵀ pull``: (p,)."""
         return self._projected(np.asarray(self.X.T @ pull))
 
     def conditioner(self, alpha: float) -> Callable[[FloatArray], FloatArray]:
-        """As if the loss were squared, where a matrix of all columns is small."""
+        """Solve the normal equations of the squared loss, if there are few columns."""
         n, d = self.X.shape
         if d > _SMALL:
             return lambda c: c / n
@@ -354,7 +353,7 @@ class ColumnFunctions:
     def newton(
         self, c: FloatArray, b: float, g: FloatArray, w: FloatArray, alpha: float
     ) -> tuple[FloatArray, float]:
-        """Solve the normal equations of columns and constant, projected."""
+        """Solve the projected normal equations for the columns and the constant."""
         d, m = self.size, self.plane.constant
         extra = 0 if m is None else 1
         H, pull = np.zeros((d + extra, d + extra)), np.zeros(d + extra)
@@ -370,7 +369,7 @@ class ColumnFunctions:
         if m is not None:
             H[d, d] += alpha * float(self.plane.beta @ self.plane.beta)
             pull[d] -= alpha * self.plane.penalty_slope(b)
-        if w.min() < 0:  # where a constraint bends the other way
+        if w.min() < 0:  # negative curvature of a constraint
             step = np.asarray(np.linalg.solve(H, pull), dtype=float)
         else:
             step = _solve_semidefinite(H, pull)
@@ -383,7 +382,7 @@ class ColumnFunctions:
         return theta[:, None], b
 
     def multipliers(self, b: float, g: FloatArray, alpha: float) -> FloatArray:
-        """What the derivative of the objective is along the directions."""
+        """Lagrange multipliers, from the derivatives of J along the directions: (q,)."""
         along = self.Q.T @ np.asarray(self.X.T @ g) + alpha * (self.plane.tau - self.plane.beta * b)
         return np.asarray(self.W @ along)
 
@@ -393,7 +392,7 @@ class ColumnFunctions:
 
 
 def _constant_values(problem: ConstrainedProblem) -> FloatArray:
-    """What all functionals are of the constant 1: (q,), zero up to rounding for comparisons."""
+    """Values of all functionals at the constant 1: (q,), exactly zero for comparisons."""
     sums = []
     for part in (problem.functionals, problem.pool):
         C = part.dense()
@@ -403,7 +402,7 @@ def _constant_values(problem: ConstrainedProblem) -> FloatArray:
 
 
 def _solve_semidefinite(H: FloatArray, pull: FloatArray) -> FloatArray:
-    """``H⁻¹ pull``; where H does not bend, a step along the pull that a line search will cut."""
+    """``H⁻¹ pull``; in flat directions of H, a long step that the line search shortens."""
     scale = np.sqrt(np.maximum(H.diagonal(), 1e-12 * max(H.diagonal().max(), 1e-300)))
     A, rhs = H / scale / scale[:, None], pull / scale
     try:
@@ -416,6 +415,6 @@ def _solve_semidefinite(H: FloatArray, pull: FloatArray) -> FloatArray:
     seen = vectors.T @ rhs
     bent = values > 1e-10 * values.max()
     size = np.where(bent, values, 1e-10 * values.max())
-    # a pull that is nothing but rounding does not move flat directions
+    # no step in flat directions along which the pull is only rounding
     keep = bent | (np.abs(seen) > 1e-8 * np.abs(rhs).max(initial=0.0))
     return np.asarray((vectors[:, keep] @ (seen[keep] / size[keep])) / scale)

@@ -30,7 +30,7 @@ class LossTradeoff(Tradeoff):
     solution, basis, training, gaps, comparison, single_output
         See `Tradeoff`.
     loss : Loss
-        ℓ.
+        The loss ℓ.
     scores : (n, 2) array
         Scores of both ends on the training rows.
     rows : Rows
@@ -58,7 +58,7 @@ class LossTradeoff(Tradeoff):
     classes: Any = None
 
     def objective(self, unfairness: float) -> float:
-        """``J(u) = Σ u ℓ(y, g_u) + α‖g_u‖²``."""
+        """The objective ``J(u) = Σ_i w_i ℓ(y_i, g_u(x_i)) + α‖g_u‖²`` with weights w."""
         u = check_unfairness(unfairness)
         share = np.array([1 - u, u])
         scores = self.scores @ share
@@ -71,8 +71,8 @@ class LossTradeoff(Tradeoff):
             return super().for_gap(max_gap)
         if self.has_pool:
             raise ValueError(
-                "Gaps of mean responses on a pool do not grow evenly along the dial, and the pool "
-                "is not kept. Use for_smd, or tradeoff_.curve on its rows."
+                "Gaps of mean responses on a pool are not linear along the dial, and the rows of "
+                "the pool are not stored. Use for_smd, or tradeoff_.curve on these rows."
             )
         return self._largest("max_gap", _check_size(max_gap, "max_gap"))
 
@@ -88,7 +88,7 @@ class LossTradeoff(Tradeoff):
         return self.loss.is_identity or not self.on_response
 
     def _largest(self, name: str, limit: float) -> FittedFunction:
-        """The largest u up to which what a curve says stays within a limit, by bisection."""
+        """The largest u up to which a column of the curve stays within a limit, by bisection."""
         u = np.linspace(0, 1, 101)
         beyond = np.flatnonzero(getattr(self.training_curve(u), name) > limit)
         if not len(beyond):
@@ -96,7 +96,9 @@ class LossTradeoff(Tradeoff):
         if beyond[0] == 0:
             if limit < 1e-8:
                 return self.at(0.0)
-            raise ValueError(f"Gaps of {limit:g} cannot be had at any position. Allow more.")
+            raise ValueError(
+                f"No position of the dial has gaps of at most {limit:g}. Allow larger gaps."
+            )
         low, high = u[beyond[0] - 1], u[beyond[0]]
         for _ in range(50):
             middle = (low + high) / 2

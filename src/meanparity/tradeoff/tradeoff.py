@@ -183,7 +183,7 @@ class Tradeoff:
         Raises
         ------
         ValueError
-            When not even the constrained solution has gaps that small.
+            If even the constrained solution has larger gaps.
         """
         limit = _check_size(max_gap, "max_gap")
         return self._most_accurate(self.gaps.reshape(2, -1).T[:, :, None], limit)
@@ -196,7 +196,7 @@ class Tradeoff:
         Raises
         ------
         ValueError
-            When not even the constrained solution has a sum that small.
+            If even the constrained solution has a larger sum of gaps.
         """
         limit = _check_size(smd, "smd")
         return self._most_accurate(np.moveaxis(self.training.gaps, 2, 0), limit)
@@ -233,7 +233,7 @@ class Tradeoff:
         return (1 - u) * fair + u * free
 
     def objective(self, unfairness: float) -> Any:
-        """``J(u)``, exactly: a float, or (m,) for several outputs."""
+        """The objective ``J(u)``: a float, or (m,) for several outputs."""
         u = check_unfairness(unfairness)
         fair, free = self.solution.fair.objective, self.solution.free.objective
         values = free + (1 - u) ** 2 * (fair - free)
@@ -318,8 +318,8 @@ class Tradeoff:
             low, high = max(low, first), min(high, last)
         if low > high:
             raise ValueError(
-                f"Gaps of {limit:g} cannot be had at any position: the constraint leaves larger "
-                "ones, because it is about something else or cannot be met. Allow more."
+                f"No position of the dial has gaps of at most {limit:g}: the constraint leaves "
+                "larger ones, because it is about something else or cannot be met. Allow more."
             )
         return self.at(high)
 
