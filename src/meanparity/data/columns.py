@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from datetime import UTC, date, timedelta
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -156,16 +157,21 @@ def read_levels(columns: Columns, missing: str) -> tuple[list[list[Hashable]], I
 def _factorize(values: NDArray[Any], name: str) -> tuple[list[Hashable], IntArray]:
     """The distinct values of a column, sorted, and the position of each row's value, or −1."""
     kind = values.dtype.kind
-    if kind in "mM":  # tolist() would turn dates into numbers
-        missing, values = np.isnat(values), values.astype(str)
-    elif kind in "biuUS":
+    if kind in "mM":
+        found, codes = _factorize_present(values.astype(np.int64), np.isnat(values))
+        return np.array(found, dtype=np.int64).astype(values.dtype).astype(str).tolist(), codes
+    if kind in "biuUS":
         return _factorize_known(values)
-    elif kind == "f":
-        missing = np.isnan(values)
-    elif kind == "c":
+    if kind == "f":
+        return _factorize_present(values, np.isnan(values))
+    if kind == "c":
         raise TypeError(f"Column {name!r} holds complex numbers. Pass real numbers or text.")
-    else:
-        return _factorize_objects(values.tolist(), name)
+    return _factorize_objects(values.tolist(), name)
+
+
+def _factorize_present(
+    values: NDArray[Any], missing: NDArray[np.bool_]
+) -> tuple[list[Hashable], IntArray]:
     if not missing.any():
         return _factorize_known(values)
     levels, positions = _factorize_known(values[~missing])
@@ -216,9 +222,38 @@ def _factorize_objects(values: list[Any], name: str) -> tuple[list[Hashable], In
         ordered = sorted(distinct)
     except TypeError:  # values of several types
         ordered = sorted(distinct, key=lambda value: (type(value).__name__, str(value)))
+    labels = [_plain_label(value) for value in ordered]
+    levels = list(dict.fromkeys(labels))
+    number = {level: i for i, level in enumerate(levels)}
     position = dict.fromkeys(everything - distinct, -1)
-    position |= {value: i for i, value in enumerate(ordered)}
-    return ordered, np.fromiter(map(position.__getitem__, values), np.intp, len(values))
+    position |= {value: number[label] for value, label in zip(ordered, labels, strict=True)}
+    return levels, np.fromiter(map(position.__getitem__, values), np.intp, len(values))
+
+
+def _plain_label(value: Any) -> Hashable:
+    """A value as a number or text, which files can hold: intervals, dates and so on as text."""
+    if type(value) in (str, int, float, bool, tuple):
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, date | timedelta):
+        value = _as_numpy(value)
+    if isinstance(value, np.generic):
+        return str(np.asarray(value).astype(str)) if value.dtype.kind in "mM" else value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real | Decimal):
+        return float(value)
+    return str(value)
+
+
+def _as_numpy(value: Any) -> Any:
+    """A date or duration as the scalar that a column of NumPy would have, in UTC."""
+    if hasattr(value, "to_numpy"):  # of pandas, which knows finer units
+        return value.to_numpy()
+    if getattr(value, "tzinfo", None) is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return np.timedelta64(value) if isinstance(value, timedelta) else np.datetime64(value)
 
 
 def is_missing(value: Any) -> bool:
