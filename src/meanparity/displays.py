@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from meanparity._typing import FloatArray
 from meanparity.audit.checks import format_number
 from meanparity.data.groups import Groups
+from meanparity.estimators._report import require_tradeoff
 from meanparity.metrics import mean_parity_gap
 from meanparity.tradeoff.curve import PAPER_POSITIONS, TradeoffCurve, curve_sums
 from meanparity.tradeoff.tradeoff import Tradeoff
@@ -493,13 +494,13 @@ def _pyplot() -> Any:
 
 def _tradeoff(estimator: Any) -> tuple[Tradeoff, float | None]:
     check_is_fitted(estimator)
-    if not hasattr(estimator, "tradeoff_"):
+    if not hasattr(estimator, "tradeoff_") and not hasattr(estimator, "unfairness_"):
         raise TypeError(
             f"{type(estimator).__name__} has no tradeoff_. Pass an estimator of meanparity. For a "
             "pipeline, pass pipeline[-1] and the rows pipeline[:-1].transform(X); for a search, "
             "pass its best_estimator_."
         )
-    return estimator.tradeoff_, getattr(estimator, "unfairness_", None)
+    return require_tradeoff(estimator), getattr(estimator, "unfairness_", None)
 
 
 def _column(values: Any, name: str) -> FloatArray:

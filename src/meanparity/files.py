@@ -91,7 +91,7 @@ def seal(archive: bytes) -> bytes:
 def check_format(header: dict[str, Any], where: str, what: str) -> None:
     """Refuse a file of something else, and a file that a later version wrote."""
     found = header.get("format")
-    if header.get("what") != what or not isinstance(found, int):
+    if header.get("what") != what or type(found) is not int or found < 1:
         raise ValueError(f"{where} is not a {what} of meanparity.")
     if found > FORMAT:
         raise ValueError(

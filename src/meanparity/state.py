@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from inspect import signature
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,6 +36,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 T = TypeVar("T")
+FITS_WITH = ("constraint", "solver", "cv", "scoring", "alphas", "gammas", "sensitive_kernel")
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 
 
@@ -52,12 +54,15 @@ class Kind:
         The fitted attributes that an estimator needs in order to predict.
     anonymous : callable or None
         Turns an object into one that says no more about people than predicting needs.
+    fits_with : tuple of str
+        The parameters that only fit needs; the class has defaults for them.
     """
 
     name: str
     cls: type
     predicts_with: tuple[str, ...] | None = None
     anonymous: Callable[[Any], Any] | None = None
+    fits_with: tuple[str, ...] = FITS_WITH
 
     def state(self, value: Any, *, minimal: bool = False) -> dict[str, Any]:
         """Everything that makes up an object; if `minimal`, what it needs in order to predict."""
@@ -69,6 +74,8 @@ class Kind:
         fitted = {name: v for name, v in vars(value).items() if name not in parameters}
         if minimal and self.predicts_with is not None:
             fitted = {name: v for name, v in fitted.items() if name in self.predicts_with}
+            defaults = signature(self.cls).parameters
+            parameters |= {n: defaults[n].default for n in self.fits_with if n in parameters}
         return {"parameters": parameters, "fitted": fitted}
 
     def restore(self, state: dict[str, Any]) -> Any:
@@ -90,16 +97,41 @@ def stored(
     *,
     predicts_with: tuple[str, ...] | None = None,
     anonymous: Callable[[Any], Any] | None = None,
+    fits_with: tuple[str, ...] = FITS_WITH,
 ) -> Callable[[type[T]], type[T]]:
-    """Let files hold the objects of a class, under a name that must never change; see `Kind`."""
+    """Let files hold the objects of a class, a dataclass or an estimator.
+
+    Parameters
+    ----------
+    name : str
+        The name of the class in files, which must never change. Names without a slash belong to
+        this package; take one like "mine/Steps".
+    predicts_with, anonymous, fits_with
+        See `Kind`. An estimator with `predict` needs `predicts_with`.
+    """
 
     def register(cls: type[T]) -> type[T]:
-        if name in KINDS or not (is_dataclass(cls) or issubclass(cls, BaseEstimator)):
-            raise TypeError(f"{name!r} is taken, or {cls} is neither a dataclass nor an estimator.")
-        KINDS[name] = _OF_CLASS[cls] = Kind(name, cls, predicts_with, anonymous)
+        estimator = issubclass(cls, BaseEstimator)
+        if not estimator and not is_dataclass(cls):
+            raise TypeError(f"{cls} is neither a dataclass nor an estimator.")
+        if "/" not in name and cls.__module__.split(".")[0] != __name__.split(".")[0]:
+            raise ValueError(
+                f"The name {name!r} has no slash, and such names belong to meanparity. Pass one "
+                f"like 'mine/{name}'."
+            )
+        if name in KINDS and not ("/" in name and _same_place(KINDS[name].cls, cls)):
+            raise ValueError(f"The name {name!r} is that of {KINDS[name].cls}. Pass another.")
+        if estimator and hasattr(cls, "predict") and predicts_with is None:
+            raise TypeError(f"{cls} predicts. Pass predicts_with, the attributes it predicts with.")
+        KINDS[name] = _OF_CLASS[cls] = Kind(name, cls, predicts_with, anonymous, fits_with)
         return cls
 
     return register
+
+
+def _same_place(first: type, second: type) -> bool:
+    """Whether a class is a new version of another, as when a cell of a notebook runs again."""
+    return (first.__module__, first.__qualname__) == (second.__module__, second.__qualname__)
 
 
 def is_stored(value: Any) -> bool:
@@ -238,10 +270,13 @@ class Reader:
             return items.reshape(node["shape"])
         if "sparse" in node:
             parts = tuple(self.arrays[node[name]] for name in ("data", "indices", "indptr"))
-            return _SPARSE[node["sparse"]](parts, shape=tuple(node["shape"]))
+            matrix = _SPARSE[node["sparse"]](parts, shape=tuple(node["shape"]))
+            matrix.check_format(full_check=True)  # the products of a wrong one read outside it
+            return matrix
         if "kind" in node:
             if node["kind"] not in KINDS:
-                raise ValueError(f"a {node['kind']!r} is not known")
+                own = ": import the module that defines it first" if "/" in node["kind"] else ""
+                raise ValueError(f"a {node['kind']!r} is not known{own}")
             state = {name: self.read(part) for name, part in node["state"].items()}
             return KINDS[node["kind"]].restore(state)
         if "foreign" in node and self._foreign is not None:

@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray
-from meanparity.baselines.base import AwareBaseline, check_range
+from meanparity.baselines.base import READS_WITH, AwareBaseline, check_range
 from meanparity.data.groups import Groups
 from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions
 from meanparity.exceptions import warn
@@ -22,7 +22,10 @@ _ROUNDING = 64 * np.finfo(float).eps  # predictions this close are equal
 _LARGE_GAP = 0.25  # a gap above this share of the regressor's own causes a warning
 
 
-@stored("BarycenterRegressor")
+@stored(
+    "BarycenterRegressor",
+    predicts_with=(*READS_WITH, "_schema", "_barycentre", "_unfairness", "estimator_"),
+)
 class BarycenterRegressor(AwareBaseline):
     r"""A regressor whose predictions are moved to the same distribution in every group.
 

@@ -24,7 +24,9 @@ from meanparity.data.fit_input import (
 )
 from meanparity.data.groups import Groups
 from meanparity.data.rows import Rows, Schema, refuse_identifier
-from meanparity.estimators._base import features_to_predict
+from meanparity.estimators._base import COLUMNS, features_to_predict
+
+READS_WITH = (*COLUMNS, "_layout", "_to_numbers")
 
 
 class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]

@@ -10,10 +10,21 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray
-from meanparity.baselines.base import AwareBaseline, check_range, shares
+from meanparity.baselines.base import READS_WITH, AwareBaseline, check_range, shares
 from meanparity.baselines.two_stage import FirstStage, Part, Spectrum
 from meanparity.data.fit_input import check_flag
 from meanparity.data.rows import Rows, refuse_identifier
+
+_LINEAR_ATTRIBUTES = ("coef_", "coef_sensitive_", "intercept_")
+BOUNDED_PREDICTS_WITH = (
+    *READS_WITH,
+    "_first",
+    "_of_s",
+    "_of_u",
+    "_mean",
+    "_unit",
+    *_LINEAR_ATTRIBUTES,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +116,7 @@ class BoundedRegression(AwareBaseline):
         self._mean, self._unit = mean if self.fit_intercept else 0.0, unit
         self.r2_sensitive_ = of_s.size / (of_s.size + of_u.size) if of_s.size > 0 else 0.0
         attributes = {} if of_s.kernel else self._coefficients(data.X.shape[1])
-        self._set_attributes(("coef_", "coef_sensitive_", "intercept_"), attributes)
+        self._set_attributes(_LINEAR_ATTRIBUTES, attributes)
         return self
 
     def _coefficients(self, d: int) -> dict[str, Any]:
@@ -134,7 +145,7 @@ class BoundedRegression(AwareBaseline):
         -------
         (n,) array
         """
-        check_is_fitted(self, "r2_sensitive_")
+        check_is_fitted(self, "_first")
         features, first, numbers = self._read_features(X), self._first, None
         if sensitive_features is None and not self._layout.sensitive:
             numbers = first.recover(features)

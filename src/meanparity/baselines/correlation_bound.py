@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from meanparity._typing import FloatArray
-from meanparity.baselines.bounded import BoundedRegression, SecondStage
+from meanparity.baselines.bounded import BOUNDED_PREDICTS_WITH, BoundedRegression, SecondStage
 from meanparity.baselines.two_stage import Part, Spectrum, some_column
 from meanparity.constraints import Functionals
 from meanparity.estimators._base import KernelParameters
@@ -21,7 +21,7 @@ from meanparity.state import stored
 _NONE = 1e-30  # bounds below this count as zero
 
 
-@stored("CorrelationBoundedRegression")
+@stored("CorrelationBoundedRegression", predicts_with=BOUNDED_PREDICTS_WITH)
 class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
     r"""(Kernel) regression with a bound on the variance explained by the sensitive features.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from meanparity._typing import FloatArray
-from meanparity.baselines.penalty import PenaltyRidge
+from meanparity.baselines.penalty import PENALTY_PREDICTS_WITH, PenaltyRidge
 from meanparity.constraints.covariance import cell_numbers
 from meanparity.data.columns import are_numbers
 from meanparity.data.rows import Rows, refuse_identifier
@@ -21,7 +21,7 @@ _TOLERANCE = 1e-15  # remainders below this share of the largest κ(s, s) are ro
 _FEW = 256  # features up to which they are found one by one
 
 
-@stored("CovariancePenaltyRidge")
+@stored("CovariancePenaltyRidge", predicts_with=PENALTY_PREDICTS_WITH)
 class CovariancePenaltyRidge(PenaltyRidge):
     r"""(Kernel) ridge regression with a penalty on the covariance with the sensitive features.
 

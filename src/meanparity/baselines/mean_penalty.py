@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from meanparity._typing import FloatArray
-from meanparity.baselines.penalty import PenaltyRidge
+from meanparity.baselines.penalty import PENALTY_PREDICTS_WITH, PenaltyRidge
 from meanparity.constraints import MeanParity
 from meanparity.data.rows import Rows
 from meanparity.kernels import AbstractKernel
 from meanparity.state import stored
 
 
-@stored("MeanPenaltyRidge")
+@stored("MeanPenaltyRidge", predicts_with=PENALTY_PREDICTS_WITH)
 class MeanPenaltyRidge(PenaltyRidge):
     r"""(Kernel) ridge regression with a penalty on differences between group means.
 

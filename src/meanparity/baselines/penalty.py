@@ -10,13 +10,23 @@ from sklearn.base import MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray
-from meanparity.baselines.base import Baseline, check_range
+from meanparity.baselines.base import READS_WITH, Baseline, check_range
 from meanparity.constraints import Functionals
 from meanparity.data.fit_input import check_alpha, check_flag
 from meanparity.data.rows import Rows
 from meanparity.estimators._base import KernelParameters, function_attributes
 from meanparity.solvers.penalised import Penalty, solve_penalised
 from meanparity.solvers.problem import ConstrainedProblem
+
+_FUNCTION_ATTRIBUTES = ("coef_", "dual_coef_", "X_fit_", "intercept_")
+PENALTY_PREDICTS_WITH = (
+    *READS_WITH,
+    "_single_output",
+    "_basis",
+    "_coef",
+    "_constant",
+    *_FUNCTION_ATTRIBUTES,
+)
 
 
 class PenaltyRidge(KernelParameters, MultiOutputMixin, Baseline):  # type: ignore[misc]
@@ -74,7 +84,7 @@ class PenaltyRidge(KernelParameters, MultiOutputMixin, Baseline):  # type: ignor
         self._layout, self._single_output = data.layout, data.single_output
         self._basis, self._coef, self._constant = basis, coef, intercept
         attributes = function_attributes(basis, coef, intercept, data.single_output)
-        self._set_attributes(("coef_", "dual_coef_", "X_fit_", "intercept_"), attributes)
+        self._set_attributes(_FUNCTION_ATTRIBUTES, attributes)
         return self
 
     def predict(self, X: Any) -> FloatArray:

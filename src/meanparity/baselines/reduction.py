@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import Features, FloatArray
-from meanparity.baselines.base import Baseline, check_range, shares
+from meanparity.baselines.base import READS_WITH, Baseline, check_range, shares
 from meanparity.baselines.game import Costs, Grid, Mixture, Oracle, play
 from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions, weight_keyword
 from meanparity.linalg.memory import require_memory
@@ -26,7 +26,10 @@ _MOST_THRESHOLDS = 10_000
 _SMALLEST_SLACK = 1e-6  # the multipliers of the game go up to 1/slack
 
 
-@stored("ReductionRegressor")
+@stored(
+    "ReductionRegressor",
+    predicts_with=(*READS_WITH, "_grid", "estimators_", "mixture_weights_"),
+)
 class ReductionRegressor(Baseline):
     r"""A random mixture of regressors whose predictions have similar distributions in all groups.
 

@@ -9,7 +9,7 @@ on units.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -99,7 +99,7 @@ class Encoder:
         return result
 
 
-@stored("StagePart")
+@stored("StagePart", anonymous=lambda part: replace(part, size=float("nan")))
 @dataclass(frozen=True, eq=False)
 class Part:
     """The part of the predictions that depends on Z, which is standardised S or U.

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from meanparity.baselines.bounded import BoundedRegression, SecondStage
+from meanparity.baselines.bounded import BOUNDED_PREDICTS_WITH, BoundedRegression, SecondStage
 from meanparity.baselines.two_stage import Part, Spectrum
 from meanparity.state import stored
 
 
-@stored("UnfairnessPenaltyRidge")
+@stored("UnfairnessPenaltyRidge", predicts_with=BOUNDED_PREDICTS_WITH)
 class UnfairnessPenaltyRidge(BoundedRegression):
     r"""Linear regression that shrinks the sensitive coefficients until a bound on R² holds.
 

@@ -15,7 +15,7 @@ from meanparity.data.rows import Rows
 from meanparity.state import stored
 
 
-@stored("LinearParity", anonymous=lambda constraint: constraint.without_weights())
+@stored("LinearParity")
 @dataclass(eq=False, repr=False)
 class LinearParity(Constraint):
     """Any linear conditions on the predictions for the training rows: ``Σ_i W_ij g(x_i) = t_j``.
@@ -55,10 +55,6 @@ class LinearParity(Constraint):
     scale: str = field(default="score", kw_only=True)
     weight_scope: str = field(default="both", kw_only=True)
     min_group_size: int = field(default=10, kw_only=True)
-
-    def without_weights(self) -> LinearParity:
-        """The constraint without the weights of individual rows."""
-        return LinearParity(np.zeros((0, 1)))
 
     def describe(self, rows: Rows) -> str:
         """Say how many conditions there are, and their names if they are known."""

@@ -13,6 +13,16 @@ if TYPE_CHECKING:
     from meanparity.report import Report
 
 
+def require_tradeoff(estimator: Any) -> Any:
+    """The `tradeoff_` of a fitted estimator, which those from minimal files do not have."""
+    if not hasattr(estimator, "tradeoff_"):
+        raise ValueError(
+            "The model comes from a minimal file, which has one position of the dial. Use the "
+            "model that was fitted, or one from a file that is not minimal."
+        )
+    return estimator.tradeoff_
+
+
 class Reporting:
     """Estimators with a dial, which can report about their predictions."""
 
@@ -52,7 +62,7 @@ class Reporting:
         from meanparity.report import PredictedRows, make_report
 
         check_is_fitted(self)
-        tradeoff = self.tradeoff_
+        tradeoff = require_tradeoff(self)
         if not tradeoff.single_output:
             raise ValueError("A report is about one output. Fit a model for each.")
         if sensitive_features is None:

@@ -3,5 +3,6 @@
 from meanparity.persistence.arrays import export_arrays
 from meanparity.persistence.model_files import Saved, load, read, save
 from meanparity.persistence.onnx_files import export_onnx
+from meanparity.state import stored
 
-__all__ = ["Saved", "export_arrays", "export_onnx", "load", "read", "save"]
+__all__ = ["Saved", "export_arrays", "export_onnx", "load", "read", "save", "stored"]

@@ -56,12 +56,44 @@ _KERNELS = (
     "Sum",
     "WhiteKernel",
 )
-
+_SPLITTERS = (
+    "GroupKFold",
+    "GroupShuffleSplit",
+    "KFold",
+    "LeaveOneGroupOut",
+    "LeaveOneOut",
+    "LeavePGroupsOut",
+    "LeavePOut",
+    "PredefinedSplit",
+    "RepeatedKFold",
+    "RepeatedStratifiedKFold",
+    "ShuffleSplit",
+    "StratifiedGroupKFold",
+    "StratifiedKFold",
+    "StratifiedShuffleSplit",
+    "TimeSeriesSplit",
+)
+# parts of regressors; `check_parts` checks the numbers in those that are read without a check
+_PARTS = (
+    "_loss.loss.HalfTweedieLoss",
+    "_loss.loss.HalfTweedieLossIdentity",
+    "ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "metrics._dist_metrics.ChebyshevDistance64",
+    "metrics._dist_metrics.EuclideanDistance64",
+    "metrics._dist_metrics.ManhattanDistance64",
+    "neighbors._ball_tree.BallTree",
+    "neighbors._kd_tree.KDTree",
+    "neural_network._stochastic_optimizers.AdamOptimizer",
+    "neural_network._stochastic_optimizers.SGDOptimizer",
+    "tree._tree.Tree",
+    "utils._bunch.Bunch",
+)
 
 TRUSTED = (
     *(f"skrub.{name}" for name in _SKRUB),
     *(f"sklearn.gaussian_process.kernels.{name}" for name in _KERNELS),
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    *(f"sklearn.model_selection._split.{name}" for name in _SPLITTERS),
+    *(f"sklearn.{name}" for name in _PARTS),
     "numpy.dtype",
     "pandas.DatetimeTZDtype",
     "zoneinfo.ZoneInfo",
@@ -74,7 +106,7 @@ def write_foreign(writer: Writer, value: Any) -> Any:
     if isinstance(value, BaseSearchCV):
         raise ValueError(f"A {type(value).__name__} cannot be saved. Save its best_estimator_.")
     if _contains_ours(value, set()):
-        path = f"{type(value).__module__}.{type(value).__qualname__}"
+        path = _path(value)
         if not isinstance(value, BaseEstimator) or path not in _containers():
             raise ValueError(_refusal([path]))
         state = {name: writer.write(part) for name, part in vars(value).items()}
@@ -83,7 +115,7 @@ def write_foreign(writer: Writer, value: Any) -> Any:
     try:
         data = skops.dumps(value, compression=zipfile.ZIP_STORED)
     except Exception as error:
-        raise ValueError(_refusal([type(value).__name__])) from error
+        raise ValueError(_refusal([_path(value)])) from error
     unknown = _untrusted(data)
     if unknown:
         raise ValueError(_refusal(unknown))
@@ -97,7 +129,11 @@ def read_foreign(reader: Reader, node: dict[str, Any]) -> Any:
         unknown = _untrusted(data)
         if unknown:
             raise ValueError(f"it has parts of types that are not trusted: {', '.join(unknown)}")
-        return _skops().loads(data, trusted=list(TRUSTED))
+        from meanparity.persistence.parts import check_parts
+
+        value = _skops().loads(data, trusted=list(TRUSTED))
+        check_parts(value)
+        return value
     if node["container"] not in _containers():
         raise ValueError(f"it has parts of types that are not trusted: {node['container']}")
     module, name = node["container"].rsplit(".", 1)
@@ -108,10 +144,20 @@ def read_foreign(reader: Reader, node: dict[str, Any]) -> Any:
 
 
 def _refusal(types: list[str]) -> str:
-    return (
-        f"The model has parts that files cannot hold: {', '.join(types)}. Functions and classes of "
-        "your own cannot be saved; kernels, constraints and losses by name can."
+    message = (
+        "The model has parts of a type that is not on the list of those that files can hold: "
+        f"{', '.join(types)}."
     )
+    if all(name.startswith(("sklearn.", "skrub.")) for name in types):
+        return message
+    return (
+        f"{message} Functions cannot be saved. Classes of your own can be, with the decorator "
+        "meanparity.persistence.stored."
+    )
+
+
+def _path(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def _contains_ours(value: Any, seen: set[int]) -> bool:

@@ -6,11 +6,15 @@ A file is an npz archive of arrays with a header in JSON, sealed by a digest of 
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
 
 import meanparity.baselines
 import meanparity.estimators  # noqa: F401  (every kind of model is known)
@@ -56,9 +60,11 @@ def save(
     The file contains arrays and JSON, and nothing in it can run. By default, it contains the fits
     under parity and without, so that the dial can still be turned, and the mean predictions of
     groups. Files of exact kernel models contain the features of the training rows and of the pool,
-    because their predictions are sums over these rows; the training targets can be computed from
-    them. Files of models with other losses contain the targets, scores and groups of the training
-    rows, from which `tradeoff_` computes its curves.
+    because their predictions are sums over these rows; the target and the group of each training
+    row, and the group of each person of the pool, can be computed from them. Files of models with
+    other losses contain the targets, scores and groups of the training rows, from which
+    `tradeoff_` computes its curves, and files of models with `LinearParity` its weights of the
+    rows. docs/model-files.md has a table.
 
     Parameters
     ----------
@@ -67,11 +73,14 @@ def save(
     path : str or path
         Where to write.
     about : dict, optional
-        Text, numbers, lists and dicts to save with it.
+        Text, finite numbers, lists and dicts to save with it; keys are text.
     minimal : bool, default=False
-        Whether to leave out everything that predicting does not need: `tradeoff_`, and everything
-        about groups and training rows. A model that is loaded from such a file predicts the same
-        values, at one position of the dial.
+        Whether to leave out what predicting does not need: `tradeoff_`, what is known about groups
+        and training rows, and the parameters that only fit needs (constraint, solver, cv and so
+        on), which become the defaults. A model that is loaded from such a file predicts the same
+        values, at one position of the dial. Exact kernel models need the training rows and the
+        pool to predict, so the group of each person of the pool can still be computed, and so can
+        targets and groups of training rows if the targets are classes or few different numbers.
 
     Examples
     --------
@@ -84,13 +93,17 @@ def save(
     >>> load(path).tradeoff_.predict(X, unfairness=[0.0, 1.0]).shape
     (2, 200)
     """
+    if not isinstance(model, BaseEstimator):
+        raise TypeError(f"{model!r} is not a model. Pass a fitted estimator or pipeline.")
+    if about is not None and not isinstance(about, dict):
+        raise TypeError(f"about={about!r} is not a dict. Pass a dict whose keys are text.")
     writer = Writer(write_foreign, minimal=minimal)
     header = {
         "what": _WHAT,
         "format": FORMAT,
         "minimal": bool(minimal),
         "versions": _versions(),
-        "about": about or {},
+        "about": _as_json(about or {}, "about"),
         "model": writer.write(model),
     }
     write_atomically(Path(path), pack(header, writer.arrays))
@@ -122,17 +135,44 @@ def read(path: str | os.PathLike[str]) -> Saved:
     """
     header, arrays = unpack(Path(path).read_bytes(), str(path), _WHAT)
     check_format(header, str(path), _WHAT)
-    versions = header.get("versions", {})
+    versions, about = header.get("versions"), header.get("about")
+    if not isinstance(versions, dict) or not isinstance(about, dict):
+        raise ValueError(f"{path} is not a {_WHAT} of meanparity.")
     try:
         model = Reader(arrays, read_foreign).read(header["model"])
-        return Saved(model, header["about"], versions, header["minimal"])
+        if not isinstance(model, BaseEstimator):
+            raise ValueError(f"it contains a {type(model).__name__} instead of a model")
+        return Saved(model, about, versions, bool(header["minimal"]))
     except ImportError:
         raise
     except Exception as error:
+        reason = str(error) or repr(error)
+        if isinstance(error, KeyError):
+            reason = f"its part {error} is missing"
         raise ValueError(
-            f"{path} was not loaded: {error or repr(error)}. It was written by "
+            f"{path} was not loaded: {reason.removesuffix('.')}. It was written by "
             f"{', '.join(f'{name} {number}' for name, number in versions.items())}."
         ) from error
+
+
+def _as_json(value: Any, where: str) -> Any:
+    """Notes as JSON gives them back; what JSON does not have is refused, with its place."""
+    if isinstance(value, np.number | np.bool_):
+        value = value.item()
+    if isinstance(value, dict):
+        odd = [key for key in value if not isinstance(key, str)]
+        if odd:
+            raise TypeError(f"{where} has the key {odd[0]!r}. Pass keys that are text.")
+        return {str(key): _as_json(part, f"{where}[{key!r}]") for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(part, f"{where}[{i}]") for i, part in enumerate(value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{where} is {value}, but files hold finite numbers. Pass None, or text.")
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(
+        f"{where} is of type {type(value).__name__}. Pass text, numbers, lists and dicts."
+    )
 
 
 def _versions() -> dict[str, str]:

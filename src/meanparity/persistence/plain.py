@@ -19,6 +19,7 @@ from meanparity.estimators import (
     ParityRidge,
     ParityRidgeCV,
 )
+from meanparity.estimators._report import require_tradeoff
 from meanparity.kernels import Kernel
 from meanparity.kernels.bound import KernelExpansion
 from meanparity.solvers.features import KernelFeatures, LinearFeatures
@@ -82,12 +83,8 @@ class PlainModel:
                 "or one of their CV estimators, fitted."
             )
         check_is_fitted(estimator)
-        if not hasattr(estimator, "tradeoff_"):
-            raise ValueError(
-                "The model comes from a minimal file, which has one position of the dial. Export "
-                "the model that was fitted, or one from a file that is not minimal."
-            )
-        basis, solution = estimator.tradeoff_.basis, estimator.tradeoff_.solution
+        tradeoff = require_tradeoff(estimator)
+        basis, solution = tradeoff.basis, tradeoff.solution
         kernel, points = _kernel_at(estimator, basis.functions)
         ends = [(end.coef, end.intercept) for end in (solution.fair, solution.free)]
         if kernel.kernel == "linear":
@@ -110,7 +107,7 @@ class PlainModel:
             shift,
             scale,
             tuple(names or (f"x{j}" for j in range(d))),
-            estimator.tradeoff_.single_output,
+            tradeoff.single_output,
             float(estimator.unfairness_),
         )
 
