@@ -17,6 +17,7 @@ from meanparity._typing import IntArray
 
 MISSING = ("error", "group", "ignore")
 _SORTED_ROWS, _FEW_LEVELS = 1000, 16  # text in more rows is searched for a few values first
+_COMPARED_ROWS = 16_384  # rows of text that are compared at a time, few enough for the cache
 _MOST_CATEGORIES = 20  # a numeric column with more distinct values is treated as a number
 
 Columns = dict[str, NDArray[Any]]
@@ -147,11 +148,11 @@ def read_levels(columns: Columns, missing: str) -> tuple[list[list[Hashable]], I
     levels, codes = [], []
     for name, values in columns.items():
         found, positions = _factorize(values, name)
-        if missing == "error" and positions.min() < 0:
+        if missing == "error" and values.dtype.kind not in "biuUS" and positions.min() < 0:
             _refuse_missing(np.flatnonzero(positions < 0), name)
         levels.append(found)
         codes.append(positions)
-    return levels, np.stack(codes, axis=1)
+    return levels, codes[0][:, None] if len(codes) == 1 else np.stack(codes, axis=1)
 
 
 def _factorize(values: NDArray[Any], name: str) -> tuple[list[Hashable], IntArray]:
@@ -187,26 +188,68 @@ def _factorize_known(values: NDArray[Any]) -> tuple[list[Hashable], IntArray]:
         whole = values.view(np.uint8) if kind == "b" else values
         low, high = whole.min(), whole.max()
         if int(high) - int(low) <= 4 * n + 1000:
-            steps = (whole - low).astype(np.intp)
-            found = np.flatnonzero(np.bincount(steps))
-            position = np.zeros(int(high) - int(low) + 1, dtype=np.intp)
+            steps = (whole - low if low else whole).astype(np.intp, copy=False)
+            counts = np.bincount(steps)
+            found = np.flatnonzero(counts)
+            distinct = (found.astype(whole.dtype) + low).astype(values.dtype).tolist()
+            if len(found) == len(counts):
+                return distinct, steps
+            position = np.zeros(len(counts), dtype=np.intp)
             position[found] = np.arange(len(found))
-            distinct = (found.astype(whole.dtype) + low).astype(values.dtype)
-            return distinct.tolist(), position[steps]
+            return distinct, position[steps]
     if kind in "US" and n > _SORTED_ROWS:
-        codes = np.full(n, -1, dtype=np.intp)
-        levels: list[Any] = []
-        while len(levels) < _FEW_LEVELS:
-            rest = int(np.argmin(codes))
-            if codes[rest] >= 0:
-                order = np.argsort(levels)
-                rank = np.empty(len(levels), dtype=np.intp)
-                rank[order] = np.arange(len(levels))
-                return [levels[i].item() for i in order], rank[codes]
-            codes[values == values[rest]] = len(levels)
-            levels.append(values[rest])
+        few = _few_texts(np.ascontiguousarray(values))
+        if few is not None:
+            return few
     distinct, positions = np.unique(values, return_inverse=True)
     return distinct.tolist(), positions
+
+
+def _few_texts(values: NDArray[Any]) -> tuple[list[Hashable], IntArray] | None:
+    """The distinct values of a column of text and the position of each row's, if they are few.
+
+    The values of a sample of the rows differ in some of their letters. These letters say which
+    value a row should have, and all letters are compared with that value.
+    """
+    unit = next(size for size in (8, 4, 1) if values.dtype.itemsize % size == 0)
+    words = values.view(f"u{unit}").reshape(len(values), -1)
+    levels = np.unique(values[:: len(values) // _SORTED_ROWS])
+    while len(levels) <= _FEW_LEVELS:
+        known = levels.view(words.dtype).reshape(len(levels), -1)
+        codes, wrong = np.empty(len(values), dtype=np.intp), list[NDArray[Any]]()
+        columns, keys = _telling_columns(known)
+        order = np.argsort(keys)
+        for start in range(0, len(values), _COMPARED_ROWS):
+            part = slice(start, start + _COMPARED_ROWS)
+            found = np.searchsorted(keys[order], _keys(words[part], columns))
+            codes[part] = order[np.minimum(found, len(levels) - 1)]
+            same = (words[part] == known[codes[part]]).all(axis=1)
+            if not same.all():
+                wrong.append(values[part][~same])
+        if not wrong:
+            return levels.tolist(), codes
+        levels = np.union1d(levels, np.concatenate(wrong)[:_SORTED_ROWS])
+    return None
+
+
+def _telling_columns(known: NDArray[Any]) -> tuple[IntArray, NDArray[np.uint64]]:
+    """Columns in which k rows of words, (k, w), differ, and the key of each row in them."""
+    kinds = [len(np.unique(column)) for column in known.T]
+    columns = np.zeros(0, dtype=np.intp)
+    for column in np.argsort(kinds)[::-1]:
+        columns = np.append(columns, column)
+        keys = _keys(known, columns)
+        if len(np.unique(keys)) == len(known):
+            break
+    return columns, keys
+
+
+def _keys(words: NDArray[Any], columns: IntArray) -> NDArray[np.uint64]:
+    """One number for the words in some columns; different words may have the same."""
+    keys = words[:, columns[0]].astype(np.uint64)
+    for column in columns[1:]:
+        keys = keys * np.uint64(0x9E3779B97F4A7C15) + words[:, column].astype(np.uint64)
+    return keys
 
 
 def _factorize_objects(values: list[Any], name: str) -> tuple[list[Hashable], IntArray]:

@@ -137,10 +137,10 @@ def warn_about_result(
                 "them to meet the constraint. Raise alpha."
             )
     if fair.fitted is not None and data.rows.sizes is None:
-        varies, free_varies = (data.rows.center_within_strata(values) for values in on_rows)
+        varies, free_varies = (_variation(data.rows, values) for values in on_rows)
     else:  # means of cells, which parity makes equal
-        varies, free_varies = fair.coef, free.coef
-    if np.any(np.abs(varies).max(axis=0) < 1e-8 * np.abs(free_varies).max(axis=0)):
+        varies, free_varies = np.abs(fair.coef).max(axis=0), np.abs(free.coef).max(axis=0)
+    if np.any(varies < 1e-8 * free_varies):
         control = ", ".join(data.rows.schema.control)
         constant = f"a constant in each stratum of {control}" if control else "a constant"
         warn(
@@ -150,6 +150,13 @@ def warn_about_result(
             "fewer groups or strata, more features (a linear model needs more of them than there "
             "are conditions) or a kernel."
         )
+
+
+def _variation(rows: Rows, values: FloatArray) -> FloatArray:
+    """How far values, (n, m), differ within strata: (m,)."""
+    if rows.schema.control:
+        return np.asarray(np.abs(rows.center_within_strata(values)).max(axis=0))
+    return np.asarray(values.max(axis=0) - values.min(axis=0))
 
 
 def refuse_unmet(

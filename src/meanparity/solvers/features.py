@@ -88,10 +88,17 @@ class LinearFeatures:
 
     @classmethod
     def near(cls, X: Features, *, centred: bool) -> LinearFeatures:
-        """With the origin near the rows, if `centred` and dense; otherwise at zero."""
+        """With the origin near the rows, if `centred` and dense; otherwise at zero.
+
+        Columns whose mean is within a standard deviation of zero lose no digits without it.
+        """
+        none = np.zeros(X.shape[1])
         if sparse.issparse(X) or not centred:
-            return cls(np.zeros(X.shape[1]))
-        return cls(X[:_FIRST_ROWS].mean(axis=0, dtype=float))
+            return cls(none)
+        first = X[:_FIRST_ROWS]
+        mean = first.mean(axis=0, dtype=float)
+        near = np.abs(mean) <= first.std(axis=0, dtype=float)
+        return cls(none if near.all() else mean)
 
     def __repr__(self) -> str:
         return f"{self.width} columns"
@@ -102,8 +109,10 @@ class LinearFeatures:
         return len(self.origin)
 
     def raw(self, X: Features, out: FloatArray | None = None) -> FloatArray:
-        """``X − origin``, written to `out` if given."""
+        """``X − origin``, written to `out` if given; X itself if there is nothing to subtract."""
         dense: FloatArray = X.toarray() if sparse.issparse(X) else X
+        if dense.dtype == np.float64 and not self.origin.any():
+            return dense
         return np.subtract(dense, self.origin, out=out)
 
     def precision(self, dtype: DTypeLike) -> DTypeLike:

@@ -104,7 +104,8 @@ def evaluate_columns(
 ) -> Solution:
     """A solution from coefficients of columns, evaluated as predictions are."""
     coef, intercept = ends.both
-    fitted, pool = basis.evaluate(problem.X, coef) + intercept, np.zeros((0, coef.shape[1]))
+    fitted, pool = basis.evaluate(problem.X, coef), np.zeros((0, coef.shape[1]))
+    fitted += intercept
     if problem.pool_X is not None:
         pool = basis.evaluate(problem.pool_X, coef) + intercept
     norms = np.sum(coef**2, axis=0)

@@ -491,9 +491,9 @@ def evaluated_solution(
     if problem.pool_X is not None:
         there = problem.pool_cells or one_cell(len(pool))
         pool_means = there.divide(there.sums(pool))
-    errors, products = fitted - np.tile(problem.Y, 2), np.empty((2, 2, m))
+    errors, products = fitted.reshape(n, 2, m) - problem.Y[:, None, :], np.empty((2, 2, m))
     for output in range(m):
-        pair = errors[:, output::m]
+        pair = errors[:, :, output]
         weighted = pair if problem.weights is None else problem.weights[:, None] * pair
         products[:, :, output] = weighted.T @ pair
     total = float(n) if problem.weights is None else float(problem.weights.sum())

@@ -245,7 +245,7 @@ def _sum_block(
         products += left[:, part] @ psi
         if not few:
             cell_features += group_sums(codes[part], in_cells[part, None] * psi, k)
-        if with_loss and not in_place:
+        if with_loss and not np.shares_memory(psi, phi):
             phi[part] = psi
     if few:
         cell_features, products = products[:k], products[k:]
@@ -301,7 +301,7 @@ def _sum_columns(
         sums += left @ z
         others += left @ f[:c].T
         if u is not None:
-            z *= np.sqrt(u[part])[:, None]
+            z = np.multiply(z, np.sqrt(u[part])[:, None], out=psi[:size])
         gram += z.T @ z
     y, squares = slice(1, 1 + m), slice(1 + m, c)
     loss = LossSums(
