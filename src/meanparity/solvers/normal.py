@@ -412,9 +412,7 @@ def solve_sums(problem: SummedProblem, start: float, why: str = "") -> Solution:
             intercept = -np.einsum("p,apr->ar", moments.mean, coef)
         directions = replace(directions, coef=coef, intercept=intercept)
     parts = [cells] if pool_cells is None else [cells, pool_cells]
-    # a prediction is a sum of terms of this size, and a gap the difference of two means of them
-    sizes = [np.abs(part.means) @ np.abs(fits[0].coef) for part in parts]
-    reach = 2 * max(float((size + np.abs(fits[0].intercept)).max()) for size in sizes)
+    reach = max(float((np.abs(part.means) @ np.abs(fits[0].coef)).max()) for part in parts)
     info = replace(
         info,
         residual=float(np.abs(gaps[0]).max(initial=0.0)),
