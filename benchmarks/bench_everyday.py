@@ -1,8 +1,8 @@
 """Everyday cases next to scikit-learn: linear and small fits, predictions, and the command line.
 
-Run it on an idle machine (`make bench`). The results that matter are ratios within this one run: each
-pair of contenders takes turns, and the shortest time of each counts. Fits of ours give the model at
-parity, the unconstrained model and the whole tradeoff between them.
+Run it on an idle machine (`make bench`). The results that matter are ratios within this one run:
+each pair of contenders takes turns, and the shortest time of each counts. Fits of ours give the
+model at parity, the unconstrained model and the whole tradeoff between them.
 """
 
 from __future__ import annotations

@@ -426,9 +426,7 @@ def test_help_lists_the_commands():
         assert "reproduce" not in output
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["fit", "--help"], ["--show-completion"]]
-)
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["fit", "--help"]])
 def test_help_starts_without_heavy_imports(arguments):
     code = (
         "import sys\n"
@@ -438,10 +436,7 @@ def test_help_starts_without_heavy_imports(arguments):
         "heavy = {'numpy', 'scipy', 'sklearn', 'pandas', 'pyarrow'} & set(sys.modules)\n"
         "print(sorted(heavy), file=sys.stderr)"
     )
-    environment = {**os.environ, "SHELL": "/bin/bash"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stderr.splitlines()[-1] == "[]", done.stderr
     assert done.stdout
 

@@ -33,15 +33,31 @@ class Room:
 
 
 ROOMS = {
-    "solvers": Room(("solvers",), ("tests/solvers", "tests/estimators")),
+    "solvers": Room(
+        ("solvers",),
+        (
+            "tests/solvers",
+            "tests/estimators/test_twins.py",
+            "tests/estimators/test_pool.py",
+            "tests/estimators/test_weights.py",
+            "tests/estimators/test_kernel_losses.py",
+        ),
+    ),
     "statistics": Room(
         ("statistics",), ("tests/statistics", "tests/estimators", "tests/distributed")
     ),
     "constraints": Room(
-        ("constraints",), ("tests/constraints", "tests/solvers", "tests/estimators")
+        ("constraints",),
+        (
+            "tests/constraints",
+            "tests/estimators/test_notions.py",
+            "tests/estimators/test_notices.py",
+            "tests/solvers/test_leave_one_out.py",
+        ),
     ),
     "tradeoff": Room(
-        ("tradeoff",), ("tests/tradeoff", "tests/estimators", "tests/test_displays.py")
+        ("tradeoff",),
+        ("tests/tradeoff", "tests/test_displays.py", "tests/estimators/test_loss_estimators.py"),
     ),
     "estimators": Room(("estimators",), ("tests/estimators",)),
     "baselines": Room(("baselines",), ("tests/baselines",)),
