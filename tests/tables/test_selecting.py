@@ -19,8 +19,8 @@ def searches(monkeypatch):
         seen.append((len(X), len(sample_weight), search.cv))
         return original(search, X, y, sample_weight=sample_weight, **columns)
 
-    original = selecting.ParityRidgeCV.fit
-    monkeypatch.setattr(selecting.ParityRidgeCV, "fit", recording)
+    original = selecting.ParityRidgeCV._choose
+    monkeypatch.setattr(selecting.ParityRidgeCV, "_choose", recording)
     return seen
 
 
@@ -48,3 +48,26 @@ def test_kernel_models_of_many_rows_use_landmarks(monkeypatch, exact_rows, landm
     fitted = fit_table(coded(noise=3.0), Roles("y", ("sex",)), model="kernel")
     assert fitted.selection.endswith(", 50 landmarks") == landmarks
     assert (fitted.estimator.solver != "auto") == landmarks
+
+
+@pytest.mark.parametrize(("screened", "searched"), [(320, [(320, 4)]), (100, [(100, 4), (320, 1)])])
+def test_the_width_of_the_kernel_is_selected_on_few_rows(monkeypatch, screened, searched):
+    monkeypatch.setattr(selecting, "_SCREENED_ROWS", screened)
+    seen, original = [], selecting.ParityKernelRidgeCV._choose
+
+    def recording(search, X, *args, **kwargs):
+        seen.append((len(X), len(search.gammas)))
+        return original(search, X, *args, **kwargs)
+
+    monkeypatch.setattr(selecting.ParityKernelRidgeCV, "_choose", recording)
+    fit_table(coded(noise=3.0), Roles("y", ("sex",)), model="kernel")
+    assert seen == searched
+
+
+def test_what_is_selected_is_what_the_search_selects():
+    table = coded(noise=3.0).assign(w=1.0)
+    fitted = fit_table(table, ROLES, model="linear")
+    rows = fitted.table.train
+    search = selecting.ParityRidgeCV().fit(rows.X, rows.y, **rows.metadata)
+    assert fitted.estimator.alpha == search.alpha_
+    assert f"penalty {search.alpha_:.3g}" in fitted.selection

@@ -18,6 +18,7 @@ from meanparity.estimators._base import FIT_METADATA, PREDICTS_WITH, resolve_con
 from meanparity.estimators._report import Reporting
 from meanparity.estimators.selection import (
     Candidate,
+    Found,
     SmallestLoss,
     check_alphas,
     default_alphas,
@@ -62,8 +63,8 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
         """What is chosen besides the penalty, such as gammas."""
         return [{}]
 
-    def _search(self, X: Any, y: Any, **people: Any) -> Any:
-        """Choose, and fit to all rows."""
+    def _choose(self, X: Any, y: Any, **people: Any) -> Found:
+        """Choose by predictions for held-out rows."""
         scoring = SmallestLoss() if self.scoring is None else self.scoring
         if not isinstance(scoring, SmallestLoss):
             raise ValueError(
@@ -79,7 +80,11 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
             tried = self._left_out(constraint, data)
         else:
             tried = self._folds(X, y, constraint, data, people)
-        found = select(constraint, data, tried, scoring)
+        return select(constraint, data, tried, scoring)
+
+    def _search(self, X: Any, y: Any, **people: Any) -> Any:
+        """Choose, and fit to all rows."""
+        found = self._choose(X, y, **people)
         best = found.candidates[found.best]
         best_estimator = self._model(**best).fit(X, y, **people)
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:

@@ -66,9 +66,10 @@ def select_estimator(
     candidates: dict[str, tuple[float, Any, str]] = {}
     if model in ("auto", "linear"):
         progress("selecting the penalty of a linear model")
-        search: Any = _fit_search(ParityRidgeCV(cv=cv, **options), rows)
-        linear = ParityRidge(alpha=search.alpha_, **options)
-        candidates["linear"] = _error(search), linear, f"linear, penalty {search.alpha_:.3g}"
+        search: Any = ParityRidgeCV(cv=cv, **options)
+        chosen, error = _chosen(search, rows)
+        linear = ParityRidge(alpha=chosen["alpha"], **options)
+        candidates["linear"] = error, linear, f"linear, penalty {chosen['alpha']:.3g}"
     if model in ("auto", "kernel"):
         options |= {"kernel": "rbf", "fit_intercept": True}
         landmarks = ""
@@ -81,14 +82,14 @@ def select_estimator(
             few = _sample(rows, _SCREENED_ROWS, seed)
             solver = Nystrom(_LANDMARKS, landmarks="uniform", random_state=seed)
             screen = ParityKernelRidgeCV(gammas=gammas, cv=cv, **options).set_params(solver=solver)
-            gammas = [_fit_search(screen, few).gamma_]
+            gammas = [_chosen(screen, few)[0]["gamma"]]
         progress("selecting the penalty of a kernel model")
         search = ParityKernelRidgeCV(gammas=gammas, cv=cv, **options)
-        _fit_search(search, rows)
-        alpha, gamma = search.alpha_, search.gamma_
+        chosen, error = _chosen(search, rows)
+        alpha, gamma = chosen["alpha"], chosen["gamma"]
         kernel = ParityKernelRidge(alpha=alpha, gamma=gamma, **options)
         description = f"RBF kernel, gamma {gamma:.3g}, penalty {alpha:.3g}{landmarks}"
-        candidates["kernel"] = _error(search), kernel, description
+        candidates["kernel"] = error, kernel, description
     best = min(candidates, key=lambda name: candidates[name][0])
     error, estimator, description = candidates.pop(best)
     for name, (other_error, _, _) in candidates.items():
@@ -107,12 +108,14 @@ def _sample(rows: EncodedRows, size: int, seed: int) -> EncodedRows:
     return rows.take(np.sort(np.random.default_rng(seed).permutation(n)[:size]))
 
 
-def _fit_search(search: Any, rows: EncodedRows) -> Any:
-    """Fit a search; warnings of candidates that may not be selected are not shown."""
+def _chosen(search: Any, rows: EncodedRows) -> tuple[dict[str, Any], float]:
+    """The parameters with the smallest error on left-out rows, and that error.
+
+    Nothing is fitted to all rows, and warnings about candidates are not shown: the model that is
+    selected gives its own.
+    """
+    people = dict.fromkeys(("sensitive_features", "control_features", "sample_weight", "pool"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ParityWarning)
-        return search.fit(rows.X, rows.y, **rows.metadata)
-
-
-def _error(search: Any) -> float:
-    return float(np.min(search.cv_results_["mean_squared_error"]))
+        found = search._choose(rows.X, rows.y, **{**people, **rows.metadata})
+    return found.candidates[found.best], float(found.losses[found.best])
