@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from meanparity import MeanParity, ParityKernelRidge, ParityRidge, ParityWarning
+from meanparity import (
+    CovarianceParity,
+    MeanParity,
+    ParityKernelRidge,
+    ParityRidge,
+    ParityWarning,
+)
 from meanparity.kernels import Kernel
 from meanparity.linalg import memory
 
@@ -316,3 +322,15 @@ def test_constructor_parameters_are_left_alone(data):
     model = ParityKernelRidge(constraint=constraint, alpha=alpha).fit(X, y, sensitive_features=s)
     assert model.constraint is constraint
     assert model.alpha is alpha
+
+
+def test_a_limit_that_cannot_be_met_leaves_the_earlier_model_as_it_was():
+    rng = np.random.default_rng(0)
+    X, s = rng.standard_normal((60, 3)), np.arange(60) % 3
+    y = X[:, 0] + s
+    model = ParityRidge(constraint=CovarianceParity("linear")).fit(X, y, sensitive_features=s)
+    tradeoff, before = model.tradeoff_, model.predict(X)
+    with pytest.raises(ValueError, match="No position of the dial has gaps"):
+        model.set_params(max_gap=0.0).fit(2 * X, -y, sensitive_features=s)
+    assert model.tradeoff_ is tradeoff
+    assert np.array_equal(model.predict(X), before)

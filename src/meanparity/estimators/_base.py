@@ -240,15 +240,15 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         measured = Measured.from_constraint(constraint, data, functionals, pool)
         ends = [self._means(data, functionals, pool, solution, u) for u in (0.0, 1.0)]
         of_ends = np.stack([measured.gaps(end) for end in ends])
-        self.tradeoff_ = self._tradeoff(constraint, data, measured, of_ends, solution)
-        function = self.tradeoff_.at(self.unfairness)
+        tradeoff = self._tradeoff(constraint, data, measured, of_ends, solution)
+        function = tradeoff.at(self.unfairness)
         if self.max_gap is not None:
-            function = self.tradeoff_.for_gap(self.max_gap)
+            function = tradeoff.for_gap(self.max_gap)
         u = function.unfairness
         assert u is not None
         warn_about_result(data, functionals, pool, solution, u)
 
-        self.unfairness_ = u
+        self.tradeoff_, self.unfairness_ = tradeoff, u
         residual, rounding = np.abs(solution.gaps[0]).max(initial=0.0), solution.rounding
         self.parity_residual_ = (1 - u) * max(float(residual), rounding)
         means, gaps = ends[int(u)], of_ends[int(u)]
