@@ -69,3 +69,13 @@ def test_indefinite_kernels_are_told():
     with pytest.warns(ParityWarning, match="not positive definite.* It is factored instead"):
         model.fit(X, y, sensitive_features=s)
     assert model.solver_ == "spectral"
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_steps_stop_at_a_share_of_the_targets_whatever_their_unit(unit):
+    """A laplacian kernel needs many steps, so that where they stop decides the digits."""
+    X, y, s = table(4, n=400)
+    settings = {"kernel": "laplacian", "gamma": 0.5, "alpha": 1e-3}
+    model = ParityKernelRidge(solver=CG, **settings).fit(X, unit * y, sensitive_features=s)
+    exact = ParityKernelRidge(**settings).fit(X, unit * y, sensitive_features=s)
+    assert np.abs(model.predict(X) - exact.predict(X)).max() <= 1e-7 * unit
