@@ -13,12 +13,14 @@ from hypothesis import HealthCheck, settings
 matplotlib.use("Agg")
 
 # The examples are drawn from a fixed seed: a green suite stays green on another machine.
-# `pytest --hypothesis-profile=thorough` looks further, and elsewhere every time.
+# `pytest --hypothesis-profile=thorough` looks further, and elsewhere every time; `quick` is what
+# `make mutants` tries first.
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
     "default", max_examples=60, deadline=None, derandomize=True, suppress_health_check=_SLOW
 )
 settings.register_profile("thorough", max_examples=1000, deadline=None, suppress_health_check=_SLOW)
+settings.register_profile("quick", settings.get_profile("default"), max_examples=5)
 settings.load_profile("default")
 
 

@@ -214,6 +214,7 @@ def _run_tests(tree: Path, paths: Sequence[str], plugins: list[Any]) -> int:
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     left_out = ["slow", "browser"] + ([] if os.environ.get("MEANPARITY_DATA") else ["data"])
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]
+    options += [f"--hypothesis-profile={os.environ.get('MUTANTS_PROFILE', 'default')}"]
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of what was preloaded
     options += ["-m", " and ".join(f"not {mark}" for mark in left_out)]
     import pytest
