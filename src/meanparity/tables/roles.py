@@ -110,7 +110,8 @@ class Roles:
 
     def combined(self, frame: pd.DataFrame) -> pd.Series:
         """Return the sensitive values of each row as one text, such as "F, white"."""
-        return frame[list(self.sensitive)].astype(object).map(str).agg(", ".join, axis=1)
+        first, *others = (frame[column].astype(object).map(str) for column in self.sensitive)
+        return first.str.cat(others, sep=", ") if others else first
 
     def refuse_empty_cells(self, frame: pd.DataFrame, keep: Any = True) -> None:
         """Raise an error if a sensitive or control cell is empty in one of the rows to keep."""
