@@ -27,6 +27,7 @@ from meanparity import (
     Pool,
 )
 from meanparity.metrics import max_mean_gap
+from meanparity.solvers import Solver
 
 FOREST = RandomForestRegressor(10, min_samples_leaf=3, random_state=0)
 RBF = ParityKernelRidge(kernel="rbf", gamma=0.2, alpha=0.1, fit_intercept=True)
@@ -457,3 +458,15 @@ def _refused_late(model, X, y, s):
         patch.setattr("meanparity.estimators.adjusted.FunctionCorrection.fit", refuse)
         patch.setattr("meanparity.estimators.adjusted.GroupShifts.fit", refuse)
         model.fit(X, y, sensitive_features=s)
+
+
+def test_a_correction_by_a_solver_that_returns_nothing_is_refused():
+    class Nothing(Solver):
+        def solve(self, problem):
+            return None
+
+    rng = np.random.default_rng(0)
+    X, s = rng.standard_normal((40, 3)), np.arange(40) % 2
+    model = ParityAdjusted(Ridge(), correction=ParityRidge(solver=Nothing()))
+    with pytest.raises(TypeError, match="Nothing"):
+        model.fit(X, X[:, 0], sensitive_features=s)

@@ -29,7 +29,7 @@ from meanparity.estimators.ridge import ParityRidge
 from meanparity.solvers.choose import resolve_solver
 from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.primal import ByColumns
-from meanparity.solvers.problem import Basis, ConstrainedProblem, Solution
+from meanparity.solvers.problem import Basis, ConstrainedProblem, Solution, check_solution
 from meanparity.state import stored
 
 
@@ -198,6 +198,7 @@ class FunctionCorrection:
             solver = ByColumns(solver)
         with np.errstate(over="ignore", invalid="ignore"):
             solution = solver.solve(scaled)
+        check_solution(solution, space.solver, scaled.Y.shape[1])
         refuse_overflow(solution)
         g, g_pool = _evaluated(solution, scaled)
         ends = [(f + g, f_pool + g_pool), (f, f_pool)]
