@@ -6,7 +6,6 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -16,21 +15,11 @@ Block = TypeVar("Block")
 Result = TypeVar("Result")
 
 
-def count_cores() -> int:
-    """Number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def ordered_map(
-    function: Callable[[Block], Result], blocks: Iterable[Block], *, narrow: bool = False
-) -> Iterator[Result]:
+def ordered_map(function: Callable[[Block], Result], blocks: Iterable[Block]) -> Iterator[Result]:
     """The results of a function that releases the interpreter lock, block by block, in order.
 
     Each core works on one block, in which the BLAS has one thread; no more blocks are read than
-    there are cores to work on them. A single block is given all threads of the BLAS. With `narrow`,
-    products are so small that the BLAS uses one thread anyway, and it is not told to.
+    there are cores to work on them. A single block is given all threads of the BLAS.
 
     Examples
     --------
@@ -40,16 +29,15 @@ def ordered_map(
     source = iter(blocks)
     first = list(islice(source, 2))
     source = chain(first, source)
-    cores = count_cores()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     if len(first) < 2 or cores == 1:
         yield from map(function, source)
         return
-    limits = nullcontext() if narrow else threadpool_limits(1, "blas")
-    with limits, ThreadPoolExecutor(cores) as pool:
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(cores) as pool:
         waiting: deque[Future[Result]] = deque()
         try:
             for block in source:
-                if len(waiting) > cores:
+                if len(waiting) > (cores or 1):
                     yield waiting.popleft().result()
                 waiting.append(pool.submit(function, block))
             while waiting:

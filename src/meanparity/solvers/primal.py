@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from meanparity._typing import FloatArray
+from meanparity.linalg.symmetric import row_blocks
 from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.normal import SummedProblem, solve_moments, solve_sums
 from meanparity.solvers.orthogonal import (
@@ -35,6 +36,7 @@ from meanparity.solvers.problem import (
 from meanparity.state import stored
 
 _CONDITION = 1e6  # of the normal equations, above which they lose too many digits
+_SMALL_PRODUCT = 2**18  # operations for which waking other threads of the BLAS does not pay
 _FAR = 100.0  # distance of a column's mean from zero, in standard deviations, that costs digits
 
 
@@ -104,7 +106,9 @@ def evaluate_columns(
 ) -> Solution:
     """A solution from coefficients of columns, evaluated as predictions are."""
     coef, intercept = ends.both
-    fitted, pool = basis.evaluate(problem.X, coef), np.zeros((0, coef.shape[1]))
+    fitted, pool = np.empty((len(problem.Y), coef.shape[1])), np.zeros((0, coef.shape[1]))
+    for part in row_blocks(len(fitted), max(_SMALL_PRODUCT // max(coef.size, 1), 1024)):
+        fitted[part] = basis.evaluate(problem.X[part], coef)
     fitted += intercept
     if problem.pool_X is not None:
         pool = basis.evaluate(problem.pool_X, coef) + intercept

@@ -8,7 +8,6 @@ in each cell of equal sensitive and control values the number of rows, ``Σw``, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,14 +15,13 @@ import numpy as np
 
 from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.data.groups import Cells, group_sums
-from meanparity.linalg.parallel import count_cores, ordered_map
+from meanparity.linalg.parallel import ordered_map
 from meanparity.linalg.symmetric import row_blocks
 from meanparity.solvers.features import FeatureMap, whiten
 from meanparity.state import stored
 
 BLOCK = 2**21  # features of a block (8 MiB in single precision)
 AT_ONCE = 2**18  # features computed at a time, few enough for the cache (2 MiB)
-_NARROW, _MANY_ROWS = 64, 20_000  # fewer columns than the BLAS has threads for, but many rows
 _FEW_CELLS = 32  # cells up to which a product with indicators is faster than sums one by one
 
 
@@ -158,12 +156,8 @@ def sum_rows(
 
     n, total = len(Y), None
     in_cells = CellSums.zeros(cells.count, features.width, Y.shape[1])
-    blocks, narrow = _blocks(n, features), features.width <= _NARROW and n > _MANY_ROWS
-    if narrow and len(blocks) < count_cores():
-        blocks = row_blocks(n, -(-n // count_cores()))
-    found: Iterable[tuple[LossSums | None, Any, CellSums]] = map(block_sums, blocks)
-    if len(blocks) > 1:
-        found = ordered_map(block_sums, blocks, narrow=narrow)
+    blocks = _blocks(n, features)
+    found = map(block_sums, blocks) if len(blocks) == 1 else ordered_map(block_sums, blocks)
     for loss, there, part in found:
         assert loss is not None
         total = loss if total is None else total.add(loss)
