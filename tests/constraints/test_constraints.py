@@ -404,3 +404,24 @@ def test_functionals_of_rows_above_others():
     assert np.allclose(both.gaps(values), np.vstack([first.gaps(above), second.gaps(below)]))
     assert both.labels == first.labels + second.labels
     assert np.allclose(both.dense()[:3, : len(first)], first.dense())
+
+
+def test_equal_means_are_not_implied_where_one_group_alone_is_left_out():
+    """The middle one of three equal groups has no weight in a line through their labels."""
+    rows = Rows.from_columns(np.repeat([1, 2, 3], 5))
+    assert not CovarianceParity("linear").implies_mean_parity(rows)
+    assert CovarianceParity("polynomial", degree=2).implies_mean_parity(rows)
+
+
+def test_rows_of_no_weight_are_not_touched():
+    rows = Rows.from_columns(np.array(["a", "b"] * 3), sample_weight=np.array([1.0, 1, 1, 1, 0, 0]))
+    functionals = MeanParity().functionals(rows)
+    last = np.arange(6) >= 4
+    assert not functionals.touches(last)
+    assert functionals.touches(~last)
+
+
+def test_one_empty_condition_among_others_is_refused():
+    weights = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]])
+    with pytest.raises(ValueError, match=r"without being zero"):
+        Functionals.from_weights(weights)

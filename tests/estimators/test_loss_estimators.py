@@ -352,3 +352,16 @@ def test_the_constraint_of_a_fit_is_checked_once(monkeypatch):
     model = ParityKernelClassifier(constraint=MeanParity(scale="response"), unfairness=0.5)
     model.fit(X, y, sensitive_features=s)
     assert len(calls) == 1
+
+
+def test_no_more_loss_is_the_free_fit_and_any_loss_is_parity():
+    X, y, s = problem(Logistic())
+    model = ParityKernelClassifier().fit(X, y, sensitive_features=s)
+    assert model.tradeoff_.for_loss_increase(0.0).unfairness == pytest.approx(1.0, abs=1e-3)
+    assert model.tradeoff_.for_loss_increase(1e9).unfairness == 0.0
+    between = model.tradeoff_.for_loss_increase(0.01)
+    objective = model.tradeoff_.objective
+    if 0 < between.unfairness < 1:
+        limit = 1.01 * objective(1.0)
+        assert objective(between.unfairness) == pytest.approx(limit, rel=1e-9)
+    assert objective(between.unfairness) <= 1.01 * objective(1.0) * (1 + 1e-9)

@@ -50,14 +50,13 @@ ROOMS = {
         ("constraints",),
         (
             "tests/constraints",
-            "tests/estimators/test_notions.py",
-            "tests/estimators/test_notices.py",
+            "tests/estimators",
             "tests/solvers/test_leave_one_out.py",
         ),
     ),
     "tradeoff": Room(
         ("tradeoff",),
-        ("tests/tradeoff", "tests/test_displays.py", "tests/estimators/test_loss_estimators.py"),
+        ("tests/tradeoff", "tests/test_displays.py", "tests/estimators"),
     ),
     "estimators": Room(("estimators",), ("tests/estimators",)),
     "baselines": Room(("baselines",), ("tests/baselines",)),
