@@ -9,6 +9,7 @@ are spelled out row by row.
 from __future__ import annotations
 
 import pkgutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -272,7 +273,7 @@ def plain_problem(n: int, d: int, kernel: Kernel, alpha: float = 1.0) -> Constra
     return ConstrainedProblem(X, y, np.array([alpha]), functionals, True, kernel)
 
 
-class SolverConformance:
+class SolverConformance(ABC):
     """The suite for all solvers.
 
     Attributes
@@ -309,9 +310,9 @@ class SolverConformance:
     runs: ClassVar[tuple[str, ...]]
     never_runs: ClassVar[tuple[str, ...]] = ()
 
+    @abstractmethod
     def solver(self, problem: ConstrainedProblem) -> Solver:
         """A solver for this problem."""
-        raise NotImplementedError
 
     def is_exact_for(self, K: np.ndarray) -> bool:
         """Whether the solver is meant to be exact for this kernel matrix, if doubles are."""

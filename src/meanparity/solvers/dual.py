@@ -138,61 +138,57 @@ class Dual:
         rows, others = slice(0, r.n_dual), slice(r.n_dual, None)
         root = np.ones((len(values), 1)) if problem.root is None else problem.root[:, None]
         target = r.inner_products(problem.targets)
-        signs = r.signs[others, None]
 
         centre = problem.shares @ problem.Y if problem.fit_intercept else np.zeros(m)
         y, V = root * (problem.Y - centre), root * values[:, others]
         # B is zero where the weight is
         B = on_rows[:, rows] / np.where(root > 0, root, 1.0)
         z, Z_B, Z_V = np.split(factor.solve(np.hstack([y, B, V])), [m, m + r.n_dual], axis=1)
-        inner = np.diag(r.signs[others]) + V.T @ Z_V
 
-        def undeflated(Z: FloatArray) -> FloatArray:
-            """``(K + λI)⁻¹`` of the whole matrix from that of the deflated one (Woodbury)."""
-            return Z - Z_V @ np.linalg.solve(inner, V.T @ Z) if len(signs) else Z
-
-        free = undeflated(z) if whole is None else whole.solve(y)
-
-        fair, Z_fair = root * (z - Z_V @ (signs * target[others])), root * Z_B
+        fair, Z_fair = root * (z - Z_V @ (r.signs[others, None] * target[others])), root * Z_B
         seen = values[:, rows].T
         reduced = np.linalg.lstsq(seen @ Z_fair, seen @ fair - target[rows], rcond=None)[0]
         fair -= Z_fair @ reduced
-        share = signs * (target[others] - values[:, others].T @ fair)
-        fair += on_rows[:, others] @ share
-        extra = on_pool[:, others] @ share
-        q, q_pool = problem.functionals.count, problem.pool.count
-        held = r.held[q:].T
-        for _ in range(4):  # remove what rounding left, and what it left of that
-            left = r.signs[:, None] * (values.T @ fair + held @ extra - target)
-            fair -= on_rows @ left
-            extra -= on_pool @ left
+        extra = np.zeros((len(on_pool), m))
+        taken = r.meet(target, fair, extra)
 
-        free, none = root * free, np.zeros((q_pool, m))
-        fair, fair_b = self._function(fair, extra, centre)
-        coef_free, free_b = self._function(free, none, centre)
+        inner = np.diag(r.signs[others]) + V.T @ Z_V
+        if V.shape[1]:  # (K + λI)⁻¹ of the whole matrix from that of the deflated one (Woodbury)
+            z, Z_B = (Z - Z_V @ np.linalg.solve(inner, V.T @ Z) for Z in (z, Z_B))
+        free = root * (z if whole is None else whole.solve(y))
         directions = None
-        if alpha > 0 or not len(signs):
+        if alpha > 0 or not V.shape[1]:
             # h of functionals on the training rows, and (1/λ)(r − Σ_i c_i κ_i) of all others
-            h_rows = root * undeflated(Z_B)
-            h_pool = np.zeros((q_pool, r.n_dual))
-            if len(signs):
-                c = root * (Z_V @ np.linalg.solve(inner, np.diag(r.signs[others])))
-                h_rows = np.hstack([h_rows, (on_rows[:, others] - c) / alpha])
-                h_pool = np.hstack([h_pool, on_pool[:, others] / alpha])
-            gram_h = values.T @ h_rows + held @ h_pool
-            coef, intercept = self._function(h_rows, h_pool, np.zeros(h_rows.shape[1]))
-            multipliers = np.vstack([reduced, -alpha * share])
-            seen_by = r.held @ (r.signs[:, None] * gram_h)
-            gaps = [problem.functionals.units @ seen_by[:q], problem.pool.units @ seen_by[q:]]
-            directions = Directions(
-                coef[None],
-                intercept[None],
-                (gram_h + gram_h.T)[None] / 2,
-                np.vstack(gaps)[None],
-                multipliers,
-                np.zeros(m, np.intp),
-            )
-        return Ends(fair, coef_free, fair_b, free_b, directions)
+            c = root * (Z_V @ np.linalg.solve(inner, np.diag(r.signs[others])))
+            h_rows = np.hstack([root * Z_B, (on_rows[:, others] - c) / (alpha or 1.0)])
+            h_pool = np.hstack([on_pool[:, rows], on_pool[:, others] / (alpha or 1.0)])
+            multipliers = np.vstack([reduced, alpha * taken[others]])
+            directions = self._directions(problem, h_rows, h_pool, multipliers)
+        fair, fair_b = self._function(fair, extra, centre)
+        free, free_b = self._function(free, np.zeros_like(extra), centre)
+        return Ends(fair, free, fair_b, free_b, directions)
+
+    def _directions(
+        self,
+        problem: ConstrainedProblem,
+        on_rows: FloatArray,
+        on_pool: FloatArray,
+        multipliers: FloatArray,
+    ) -> Directions:
+        """The functions h with these coefficients, (n, r) and (q_pool, r), and multipliers."""
+        r, q = self.representers, problem.functionals.count
+        gram = r.products(on_rows, on_pool)
+        coef, intercept = self._function(on_rows, on_pool, np.zeros(on_rows.shape[1]))
+        held = r.held @ (r.signs[:, None] * gram)
+        gaps = np.vstack([problem.functionals.units @ held[:q], problem.pool.units @ held[q:]])
+        return Directions(
+            coef[None],
+            intercept[None],
+            (gram + gram.T)[None] / 2,
+            gaps[None],
+            multipliers,
+            np.zeros(multipliers.shape[1], np.intp),
+        )
 
     def _function(
         self, on_rows: FloatArray, on_pool: FloatArray, constant: FloatArray
@@ -210,36 +206,43 @@ class Dual:
         return np.vstack([on_rows, self.problem.pool.spread(on_pool)]), constant
 
     def solution(self, ends: Ends, info: SolverInfo, start: float) -> Solution:
-        """Both functions, evaluated as predictions are."""
+        """Both functions, evaluated as predictions are; `start` is when the solver started."""
         problem, (coef, intercept) = self.problem, ends.both
-        n = len(problem.Y)
-        pool = np.zeros((0, coef.shape[1]))
-        if problem.pool_X is not None:
-            pool = problem.bound_kernel.evaluate(problem.pool_X, coef) + intercept
-        fitted = self._values(coef) + intercept
-        norms = np.sum(coef[:n] * (fitted - intercept), axis=0)
-        norms += np.sum(coef[n:] * (pool - intercept), axis=0)
+        n, own = len(problem.Y), None
+        if self.row_means is None and problem.root is None:
+            # The stored matrix is the kernel's own, but for what was deflated. (A centred one does
+            # not show the rounding of predictions from large kernel values.)
+            others = slice(self.representers.n_dual, None)
+            V, signs = self.representers.functions.values[:, others], self.representers.signs
+            own = self.K.times(coef[:n]) + V @ (signs[others, None] * (V.T @ coef[:n]))
+        fitted, pool = evaluate(problem, coef, own)
+        norms = np.sum(coef[:n] * fitted, axis=0) + np.sum(coef[n:] * pool, axis=0)
+        fitted, pool = fitted + intercept, pool + intercept
         return evaluated_solution(
             problem, ends, problem.expansion, fitted, pool, norms, info, start
         )
 
-    def _values(self, coef: FloatArray) -> FloatArray:
-        """Values on the training rows, without the intercept: (n, 2m).
 
-        Where the stored matrix is the kernel's own, it is used. A centred matrix does not show the
-        rounding of predictions from large kernel values, so the kernel is evaluated again.
-        """
-        if self.row_means is None and self.problem.root is None and self.problem.pool_X is None:
-            return self.K.times(coef)
-        return values_on_rows(self.problem, coef)
+def evaluate(
+    problem: ConstrainedProblem, coef: FloatArray, own: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Values of functions without intercept on the training rows, (n, s), and the pool, (p, s).
 
-
-def values_on_rows(problem: ConstrainedProblem, coef: FloatArray) -> FloatArray:
-    """Values on the training rows of functions with coefficients on these and the pool: (n, m)."""
-    n, kernel = len(problem.Y), problem.bound_kernel
-    values = kernel.evaluate(problem.X, coef[:n], slice(0, n))
-    for part in row_blocks(len(coef) - n, max(BLOCK_NUMBERS // n, 1)):
+    Parameters
+    ----------
+    problem : ConstrainedProblem
+        The rows and the kernel.
+    coef : (n + p, s) array
+        Coefficients on the training rows and on the pool.
+    own : (n, s) array, optional
+        What the training rows contribute to their own values, if it is known; overwritten.
+    """
+    n, p, kernel = len(problem.Y), problem.pool.n_rows, problem.bound_kernel
+    fitted = kernel.evaluate(problem.X, coef[:n], slice(0, n)) if own is None else own
+    pool = np.empty((p, coef.shape[1]))
+    for part in row_blocks(p, max(BLOCK_NUMBERS // (n + p), 1)):
         assert problem.pool_X is not None
-        block = kernel.block(problem.pool_X[part], slice(0, n))
-        multiply(block.T, coef[n:][part], values, add=True)
-    return values
+        block = kernel.block(problem.pool_X[part])
+        multiply(block, coef, pool[part])
+        multiply(block[:, :n].T, coef[n:][part], fitted, add=True)
+    return fitted, pool

@@ -47,7 +47,7 @@ from meanparity.data.groups import one_cell
 from meanparity.losses.base import Loss
 from meanparity.losses.regression import Quantile
 from meanparity.solvers.descent import Bend, Descent, Method, minimise
-from meanparity.solvers.dual import values_on_rows
+from meanparity.solvers.dual import evaluate
 from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.problem import (
     ConstrainedProblem,
@@ -354,18 +354,14 @@ class Minimisation:
 
     def _evaluated(self, coef: FloatArray, intercept: float, run: Run) -> _End:
         """A function with its values on all rows, computed in the same way as predictions."""
-        problem, pool = self.problem, np.zeros((0, 1))
+        problem = self.problem
         if self.on_columns:
-            fitted = np.asarray(problem.X @ coef) + intercept
-            if problem.pool_X is not None:
-                pool = np.asarray(problem.pool_X @ coef) + intercept
+            fitted = np.asarray(problem.X @ coef)
+            pool = fitted[:0] if problem.pool_X is None else np.asarray(problem.pool_X @ coef)
         else:
-            if problem.pool_X is not None:  # missing coefficients of the pool are zero
-                missing = len(problem.Y) + problem.pool_X.shape[0] - len(coef)
-                coef = np.vstack([coef, np.zeros((missing, 1))])
-                pool = problem.bound_kernel.evaluate(problem.pool_X, coef) + intercept
-            fitted = values_on_rows(problem, coef) + intercept
-        return _End(coef, intercept, float(run.loss[-1]), fitted, pool, run, np.zeros(0))
+            fitted, pool = evaluate(problem, coef)
+        values = fitted + intercept, pool + intercept
+        return _End(coef, intercept, float(run.loss[-1]), *values, run, np.zeros(0))
 
     def _linear_programme(self, problem: ConstrainedProblem) -> _End:
         """Quantile regression without a penalty: a linear programme."""

@@ -245,17 +245,9 @@ class KernelFunctions:
 
     def function(self, c: FloatArray, b: float) -> tuple[FloatArray, float]:
         """Coefficients of the training rows and then of the pool, and the intercept."""
-        found, plane, problem = self.representers, self.plane, self.problem
-        functions = found.functions
-        wanted, signs = (plane.tau - plane.beta * b)[:, None], found.signs[:, None]
-        share = signs * (wanted - functions.values.T @ c[:, None])
-        rows = c[:, None] + functions.on_rows @ share
-        extra = functions.on_pool @ share
-        held = found.held[len(problem.functionals) :].T
-        for _ in range(4):  # iterative refinement: rounding errors are removed repeatedly
-            left = signs * (functions.values.T @ rows + held @ extra - wanted)
-            rows -= functions.on_rows @ left
-            extra -= functions.on_pool @ left
+        problem, plane = self.problem, self.plane
+        rows, extra = c[:, None].copy(), np.zeros((len(self.pool_means), 1))
+        self.representers.meet((plane.tau - plane.beta * b)[:, None], rows, extra)
         intercept = b
         if self.row_means.any():  # centred: adding a constant to all coefficients changes nothing
             rows -= rows.mean()
