@@ -154,7 +154,7 @@ def test_numbers_are_settled_on_all_rows(monkeypatch):
     search = ParityRidgeCV(alphas=[1.0], cv=6, constraint=Plain())
     in_one = search.fit(X, y + age / 10, sensitive_features=age).best_score_
     fitted = []
-    monkeypatch.setattr("meanparity.estimators._cv.has_fold_sums", lambda *_: fitted.append(1))
+    monkeypatch.setattr("meanparity.estimators._cv.has_closed_folds", lambda *_: fitted.append(1))
     by_fits = search.fit(X, y + age / 10, sensitive_features=age).best_score_
     assert fitted
     assert in_one == pytest.approx(by_fits)

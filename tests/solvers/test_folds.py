@@ -15,13 +15,19 @@ from sklearn.model_selection import KFold, PredefinedSplit
 from meanparity import (
     CovarianceParity,
     MeanParity,
+    ParityKernelRidge,
     ParityKernelRidgeCV,
     ParityRidge,
     ParityRidgeCV,
     Primal,
     ResidualParity,
 )
+from meanparity.constraints import Functionals
 from meanparity.estimators import selection
+from meanparity.kernels import Kernel
+from meanparity.kernels.bound import gram
+from meanparity.solvers.held_out import kernel_scale
+from meanparity.solvers.problem import ConstrainedProblem
 
 ALPHAS = np.array([0.0, 1e-3, 1.0, 100.0])
 SMALL = MeanParity(min_group_size=0)
@@ -220,7 +226,47 @@ def test_numbers_are_settled_on_all_rows(monkeypatch):
     search = ParityRidgeCV(alphas=[1.0], cv=6, constraint=SMALL)
     in_one = search.fit(X, y + age / 10, sensitive_features=age).best_score_
     fitted = []
-    monkeypatch.setattr("meanparity.estimators._cv.has_fold_sums", lambda *_: fitted.append(1))
+    monkeypatch.setattr("meanparity.estimators._cv.has_closed_folds", lambda *_: fitted.append(1))
     by_fits = search.fit(X, y + age / 10, sensitive_features=age).best_score_
     assert fitted
     assert in_one == pytest.approx(by_fits)
+
+
+@pytest.mark.parametrize("kind", [MeanParity, ResidualParity])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_penalties_of_kernel_folds_share_the_kernel_matrix(kind, fit_intercept, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y, s = rng.standard_normal((40, 3)), rng.standard_normal((40, 2)), np.array(["a", "b"] * 20)
+    weights, alphas, cv, matrices = rng.uniform(0.5, 2.0, 40), ALPHAS[1:], KFold(4), []
+    people = {"sensitive_features": s, "sample_weight": weights}
+    settings = {"kernel": "rbf", "constraint": kind(min_group_size=0)}
+    settings["fit_intercept"] = fit_intercept
+
+    def counted(*args, **kwargs):
+        matrices.append(args)
+        return gram(*args, **kwargs)
+
+    monkeypatch.setattr("meanparity.solvers.dual.gram", counted)
+    got = in_one_pass(ParityKernelRidgeCV(alphas=alphas, cv=cv, **settings), X, y, people)
+    assert len(matrices) == 4 + 1  # one for each fold, and one for the fit to all rows
+    expected = one_by_one(ParityKernelRidge(**settings), X, y, list(cv.split(X)), **people)[1:]
+    assert np.allclose(got, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+def test_the_scale_of_penalties_needs_no_kernel_matrix(
+    kernel, fit_intercept, weighted, monkeypatch
+):
+    rng = np.random.default_rng(0)
+    X, n = rng.standard_normal((30, 3)) + 1, 30
+    weights = rng.uniform(0.5, 2.0, n) if weighted else None
+    stated = Kernel(kernel, gamma=0.5)
+    problem = ConstrainedProblem(
+        X, np.zeros((n, 1)), np.ones(1), Functionals.none(n), fit_intercept, stated, weights
+    )
+    K, u = stated.bind(X).block(X), np.ones(n) if weights is None else weights
+    H = np.eye(n) - np.outer(np.ones(n), u / u.sum()) * fit_intercept
+    monkeypatch.setattr("meanparity.solvers.held_out.gram", None)
+    assert kernel_scale(problem) == pytest.approx(np.mean(u * (H @ K @ H.T).diagonal()))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics.pairwise import pairwise_kernels
 
 from meanparity import ParityKernelRidge, ParityRidge
-from meanparity.constraints import CovarianceParity, MeanParity, ResidualParity
+from meanparity.constraints import CovarianceParity, Functionals, MeanParity, ResidualParity
 from meanparity.constraints.left_out import LeftOut
 from meanparity.data.rows import Rows
-from meanparity.linalg.symmetric import SymmetricMatrix
+from meanparity.kernels import Kernel
 from meanparity.solvers.held_out import LeaveOneOut, Smoother
+from meanparity.solvers.problem import ConstrainedProblem
 
 KERNELS = {
     "rbf": {"kernel": "rbf", "gamma": 0.3},
@@ -57,11 +57,12 @@ def fast(smoother, Y, s, constraint, alpha, weights=None, control=None):
     return found
 
 
-def kernel_smoother(X, kernel, weights, fit_intercept):
-    metric = kernel["kernel"]
-    options = {name: value for name, value in kernel.items() if name != "kernel"}
-    K = pairwise_kernels(X, metric=metric, **options)
-    return Smoother.from_kernel(SymmetricMatrix.from_upper(K), weights, fit_intercept)
+def smoother_of(X, Y, weights, fit_intercept, kernel="linear", **options):
+    none = Functionals.none(len(X))
+    kernel = Kernel(kernel, **options)
+    return Smoother.from_problem(
+        ConstrainedProblem(X, Y, np.ones(Y.shape[1]), none, fit_intercept, kernel, weights)
+    )
 
 
 def check(found, expected, Y):
@@ -76,7 +77,7 @@ def test_kernel_functions(name, alpha, fit_intercept):
     X, Y, s = problem(outputs=2)
     kernel = KERNELS[name]
     model = ParityKernelRidge(alpha=alpha, fit_intercept=fit_intercept, constraint=GROUPS, **kernel)
-    smoother = kernel_smoother(X, kernel, None, fit_intercept)
+    smoother = smoother_of(X, Y, None, fit_intercept, **kernel)
     check(fast(smoother, Y, s, GROUPS, alpha), brute(model, X, Y, s), Y)
 
 
@@ -86,7 +87,7 @@ def test_linear_functions(alpha, fit_intercept):
     X, Y, s = problem(1, n=60)
     X = np.column_stack([X, np.random.default_rng(2).normal(size=(60, 3))])
     model = ParityRidge(alpha=alpha, fit_intercept=fit_intercept, constraint=GROUPS)
-    smoother = Smoother.from_columns(X, None, fit_intercept)
+    smoother = smoother_of(X, Y, None, fit_intercept)
     check(fast(smoother, Y, s, GROUPS, alpha), brute(model, X, Y, s), Y)
 
 
@@ -97,7 +98,7 @@ def test_weights(fit_intercept):
     model = ParityKernelRidge(
         kernel="rbf", gamma=0.3, fit_intercept=fit_intercept, constraint=GROUPS
     )
-    smoother = kernel_smoother(X, KERNELS["rbf"], weights, fit_intercept)
+    smoother = smoother_of(X, Y, weights, fit_intercept, **KERNELS["rbf"])
     found = fast(smoother, Y, s, GROUPS, 1.0, weights=weights)
     check(found, brute(model, X, Y, s, weights=weights), Y)
 
@@ -114,7 +115,7 @@ def test_weights(fit_intercept):
 def test_notions(constraint):
     X, Y, s = problem(5)
     model = ParityKernelRidge(kernel="rbf", gamma=0.3, constraint=constraint)
-    smoother = kernel_smoother(X, KERNELS["rbf"], None, False)
+    smoother = smoother_of(X, Y, None, False, **KERNELS["rbf"])
     check(fast(smoother, Y, s, constraint, 1.0), brute(model, X, Y, s), Y)
 
 
@@ -123,7 +124,7 @@ def test_strata():
     X, Y, s = problem(6, sizes=(0.6, 0.4))
     control = np.random.default_rng(7).choice(["low", "high"], len(Y))
     model = ParityKernelRidge(kernel="rbf", gamma=0.3, constraint=GROUPS)
-    smoother = kernel_smoother(X, KERNELS["rbf"], None, False)
+    smoother = smoother_of(X, Y, None, False, **KERNELS["rbf"])
     found = fast(smoother, Y, s, GROUPS, 1.0, control=control)
     check(found, brute(model, X, Y, s, control=control), Y)
 
@@ -133,7 +134,7 @@ def test_duplicated_rows_and_two_groups():
     s = np.minimum(s, 1)
     X[5:10] = X[0]
     model = ParityKernelRidge(kernel="rbf", gamma=0.3, constraint=GROUPS)
-    smoother = kernel_smoother(X, KERNELS["rbf"], None, True)
+    smoother = smoother_of(X, Y, None, True, **KERNELS["rbf"])
     check(
         fast(smoother, Y, s, GROUPS, 1.0),
         brute(model.set_params(fit_intercept=True), X, Y, s),
@@ -144,7 +145,7 @@ def test_duplicated_rows_and_two_groups():
 def test_the_fixed_constraint_is_another_number():
     """The textbook's formula, which keeps the constraint of all rows, is not this one."""
     X, Y, s = problem(9)
-    smoother = kernel_smoother(X, KERNELS["rbf"], None, False)
+    smoother = smoother_of(X, Y, None, False, **KERNELS["rbf"])
     fair, free = fast(smoother, Y, s, GROUPS, 1.0)
     model = ParityKernelRidge(kernel="rbf", gamma=0.3, constraint=GROUPS)
     model.fit(X, np.eye(len(Y)), sensitive_features=s)
@@ -157,7 +158,7 @@ def test_the_fixed_constraint_is_another_number():
 def test_without_its_only_member_a_second_group_asks_for_nothing():
     X, Y, s = problem(10, n=20, sizes=(1.0,))
     assert (np.bincount(s) == [19, 1]).all()
-    smoother = kernel_smoother(X, KERNELS["rbf"], None, False)
+    smoother = smoother_of(X, Y, None, False, **KERNELS["rbf"])
     fair, free = fast(smoother, Y, s, GROUPS, 1.0)
     assert np.array_equal(fair[-1], free[-1])
     assert np.abs(fair - free)[:-1].min() > 0
@@ -168,5 +169,5 @@ def test_more_conditions_than_functions():
     X, Y, s = problem(11, n=30)
     X = X[:, :1]
     model = ParityRidge(constraint=GROUPS)
-    smoother = Smoother.from_columns(X, None, True)
+    smoother = smoother_of(X, Y, None, True)
     check(fast(smoother, Y, s, GROUPS, 1.0), brute(model, X, Y, s), Y)

@@ -6,8 +6,6 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,18 +19,17 @@ from meanparity.estimators.selection import (
     Found,
     SmallestLoss,
     check_alphas,
+    closed_folds,
     default_alphas,
     folds,
-    has_fold_sums,
+    has_closed_folds,
     leave_one_out,
-    linear_folds,
     require_leave_one_out,
     select,
     split,
 )
-from meanparity.kernels.bound import gram
 from meanparity.solvers.choose import resolve_solver
-from meanparity.solvers.held_out import Smoother, centred_columns, centred_kernel
+from meanparity.solvers.held_out import Smoother, kernel_scale
 from meanparity.solvers.nystrom import Nystrom, in_features
 from meanparity.solvers.problem import ConstrainedProblem
 
@@ -117,7 +114,7 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self, constraint: Constraint, data: FitInput
     ) -> Iterator[tuple[Candidate, FloatArray]]:
         for space, _, problem in self._candidates(constraint, data):
-            smoother = _smoother(problem)
+            smoother = Smoother.from_problem(problem)
             scale = float(smoother.values.sum()) / len(problem.Y)
             tried = leave_one_out(
                 constraint, data, problem, smoother, self._alphas(scale), self.unfairness
@@ -130,10 +127,12 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
     ) -> Iterator[tuple[Candidate, FloatArray]]:
         splits = split(X, y, self.cv)
         for space, model, problem in self._candidates(constraint, data):
-            alphas = self._alphas(_kernel_scale(problem) if self.alphas is None else 1.0)
-            closed = model.max_gap is None and resolve_solver(model.solver).exact
-            if closed and has_fold_sums(problem, splits):
-                tried = linear_folds(constraint, data, problem, splits, alphas, self.unfairness)
+            alphas = self._alphas(kernel_scale(problem) if self.alphas is None else 1.0)
+            solver = resolve_solver(model.solver)
+            if model.max_gap is None and solver.exact and has_closed_folds(problem, splits):
+                tried = closed_folds(
+                    constraint, data, problem, splits, alphas, self.unfairness, solver
+                )
                 for alpha, predicted in tried:
                     yield {"alpha": alpha, **space}, predicted
             else:
@@ -164,25 +163,3 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
         tags.input_tags = model.input_tags
         tags.target_tags = model.target_tags
         return tags
-
-
-def _columns(problem: ConstrainedProblem) -> FloatArray:
-    return problem.X.toarray() if sparse.issparse(problem.X) else np.asarray(problem.X)
-
-
-def _smoother(problem: ConstrainedProblem) -> Smoother:
-    """The matrix that takes targets to fitted values."""
-    if problem.kernel.is_linear:
-        return Smoother.from_columns(_columns(problem), problem.weights, problem.fit_intercept)
-    K = gram(problem.bound_kernel, problem.X, advice="Use ParityRidgeCV, or fewer rows.")
-    return Smoother.from_kernel(K, problem.weights, problem.fit_intercept)
-
-
-def _kernel_scale(problem: ConstrainedProblem) -> float:
-    """The mean of the kernel of each row with itself, by which penalties are scaled."""
-    settings = problem.weights, problem.fit_intercept
-    if problem.kernel.is_linear:
-        X = _columns(problem)
-        return float((centred_columns(X, *settings) ** 2).sum()) / len(X)
-    K = gram(problem.bound_kernel, problem.X, advice="Use ParityRidgeCV, or fewer rows.")
-    return float(centred_kernel(K, *settings).diagonal.mean())

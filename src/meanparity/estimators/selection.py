@@ -204,29 +204,33 @@ def split(X: Any, y: Any, cv: Any) -> Splits:
     return splits
 
 
-def has_fold_sums(problem: ConstrainedProblem, splits: Splits) -> bool:
-    """Whether folds have a closed form: linear, trained on all others, more rows than columns."""
+def has_closed_folds(problem: ConstrainedProblem, splits: Splits) -> bool:
+    """Whether one pass over folds, each predicted from all others, serves every penalty.
+
+    Linear fits need more rows than columns for that.
+    """
     n, d = problem.X.shape
     fewest = min(n - len(test) for _, test in splits)
     return (
-        problem.kernel.is_linear
-        and problem.pool_X is None
-        and fewest > d
+        problem.pool_X is None
+        and not problem.kernel.is_precomputed
+        and (fewest > d or not problem.kernel.is_linear)
         and all(
             len(train) + len(test) == n == len(np.union1d(train, test)) for train, test in splits
         )
     )
 
 
-def linear_folds(
+def closed_folds(
     constraint: Constraint,
     data: FitInput,
     problem: ConstrainedProblem,
     splits: Splits,
     alphas: FloatArray,
     unfairness: float,
+    solver: Solver,
 ) -> Iterator[tuple[float, FloatArray]]:
-    """For each penalty, the predictions for each fold by linear fits to the others, in one pass."""
+    """For each penalty, the predictions for each fold by fits to the others, in one pass."""
 
     def functionals(keep: NDArray[np.bool_]) -> Functionals:
         for weights in (data.rows.weights, problem.weights):
@@ -240,7 +244,8 @@ def linear_folds(
             refuse_identifier(rows)
         return constraint.settle(rows).functionals(rows)
 
-    both = predict_folds(problem, [np.asarray(test) for _, test in splits], functionals, alphas)
+    tests = [np.asarray(test) for _, test in splits]
+    both = predict_folds(problem, tests, functionals, alphas, solver)
     for alpha, fair, free in zip(alphas, *both, strict=True):
         yield float(alpha), (1 - unfairness) * fair + unfairness * free
 

@@ -13,29 +13,35 @@ Without row i, a fit to v has the values
 so that the conditions on ν are q linear equations. Once the eigenvalues are there, every λ costs
 O(n²(k + m) + n q³).
 
-**Folds** of linear fits. Each fold is reduced once, to a triangle R with ``RᵀR = [X Y]ᵀ[X Y]`` of
-its centred rows. Triangles of several folds merge by another orthogonal step, so that no condition
-number is squared, and the singular values of a merged triangle give the fits of all penalties.
+**Folds**. In kernel fits, all penalties share the kernel matrix. In linear fits, each fold is
+reduced once, to a triangle R with ``RᵀR = [X Y]ᵀ[X Y]`` of its centred rows. Triangles of several
+folds merge by another orthogonal step, so that no condition number is squared, and the singular
+values of a merged triangle give the fits of all penalties.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from meanparity._typing import FloatArray
+from meanparity._typing import Features, FloatArray
 from meanparity.constraints.functionals import Functionals
 from meanparity.constraints.left_out import LeftOut
 from meanparity.data.groups import group_sums
-from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks
+from meanparity.kernels.bound import gram
+from meanparity.linalg.symmetric import row_blocks
+from meanparity.solvers.operator import KernelOperator
 from meanparity.solvers.orthogonal import CentredRows, RidgePath, problem_directions
-from meanparity.solvers.problem import ConstrainedProblem
+from meanparity.solvers.problem import ConstrainedProblem, Solver
+from meanparity.solvers.representers import KernelMatrix
 
 _BLOCK = 512
+Matrix = TypeVar("Matrix", bound=KernelMatrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,24 +66,18 @@ class Smoother:
     constant: FloatArray | None
 
     @classmethod
-    def from_kernel(
-        cls, K: SymmetricMatrix, weights: FloatArray | None, fit_intercept: bool
-    ) -> Smoother:
-        """From the kernel matrix, (n, n), which is overwritten."""
-        root, constant = _parts(len(K), weights, fit_intercept)
-        eigen = centred_kernel(K, weights, fit_intercept).eigen()
+    def from_problem(cls, problem: ConstrainedProblem) -> Smoother:
+        """The matrix of a problem without a pool."""
+        root, constant = problem.root, None
+        if problem.fit_intercept:
+            constant = np.sqrt(problem.shares)
+        if problem.kernel.is_linear:
+            Q, sizes, _ = np.linalg.svd(_columns(problem), full_matrices=False)
+            keep = sizes > len(Q) * np.finfo(float).eps * sizes.max(initial=0.0)
+            return cls(Q[:, keep], sizes[keep] ** 2, root, constant)
+        K = gram(problem.bound_kernel, problem.X, advice="Use ParityRidgeCV, or fewer rows.")
+        eigen = _centred(K, problem).eigen()
         return cls(eigen.vectors, np.maximum(eigen.values, 0.0), root, constant)
-
-    @classmethod
-    def from_columns(
-        cls, X: FloatArray, weights: FloatArray | None, fit_intercept: bool
-    ) -> Smoother:
-        """From features, (n, d), of linear functions."""
-        root, constant = _parts(len(X), weights, fit_intercept)
-        X = centred_columns(X, weights, fit_intercept)
-        Q, sizes, _ = np.linalg.svd(X, full_matrices=False)
-        keep = sizes > len(X) * np.finfo(float).eps * sizes.max(initial=0.0)
-        return cls(Q[:, keep], sizes[keep] ** 2, root, constant)
 
     def apply(self, W: FloatArray, alphas: FloatArray) -> FloatArray:
         """``H W`` for W of shape (n, c) and every penalty: (p, n, c)."""
@@ -107,31 +107,27 @@ class Smoother:
         return W if self.root is None else self.root[:, None] * W
 
 
-def centred_kernel(
-    K: SymmetricMatrix, weights: FloatArray | None, fit_intercept: bool
-) -> SymmetricMatrix:
-    """The kernel matrix, which is overwritten, centred for an intercept and scaled by √u."""
-    root, constant = _parts(len(K), weights, fit_intercept)
-    if constant is not None:
-        K, _ = K.centre(constant**2)
-    return K if root is None else K.scale(root)
+def kernel_scale(problem: ConstrainedProblem) -> float:
+    """The mean of the kernel of each row with itself, by which penalties are scaled."""
+    if problem.kernel.is_linear:
+        return float((_columns(problem) ** 2).sum()) / len(problem.Y)
+    K = KernelOperator.from_kernel(problem.bound_kernel, problem.X)
+    return float(_centred(K, problem).diagonal.mean())
 
 
-def centred_columns(X: FloatArray, weights: FloatArray | None, fit_intercept: bool) -> FloatArray:
+def _centred(K: Matrix, problem: ConstrainedProblem) -> Matrix:
+    """The kernel matrix, which may be overwritten, centred for an intercept and scaled by √u."""
+    if problem.fit_intercept:
+        K, _ = K.centre(problem.shares)
+    return K if problem.root is None else K.scale(problem.root)
+
+
+def _columns(problem: ConstrainedProblem) -> FloatArray:
     """Features, (n, d), centred for an intercept and scaled by √u."""
-    root, constant = _parts(len(X), weights, fit_intercept)
-    if constant is not None:
-        X = X - constant**2 @ X
-    return X if root is None else root[:, None] * X
-
-
-def _parts(
-    n: int, weights: FloatArray | None, fit_intercept: bool
-) -> tuple[FloatArray | None, FloatArray | None]:
-    root = None if weights is None else np.sqrt(weights)
-    if not fit_intercept:
-        return root, None
-    return root, np.full(n, n**-0.5) if root is None else root / np.linalg.norm(root)
+    X = problem.X.toarray() if sparse.issparse(problem.X) else np.asarray(problem.X)
+    if problem.fit_intercept:
+        X = X - problem.shares @ X
+    return X if problem.root is None else problem.root[:, None] * X
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,6 +254,7 @@ def predict_folds(
     held_out: Sequence[NDArray[Any]],
     functionals: Callable[[NDArray[np.bool_]], Functionals],
     alphas: FloatArray,
+    solver: Solver,
 ) -> tuple[FloatArray, FloatArray]:
     """Predict every fold by the constrained and the free fit to the others, for every penalty.
 
@@ -271,35 +268,65 @@ def predict_folds(
         Gives what has to hold on those rows that are marked, (n,).
     alphas : (p,) array
         Penalties.
+    solver : Solver
+        Solves fits of kernels that are not linear.
 
     Returns
     -------
     fair, free : (p, n, m) arrays
     """
-    n, d = problem.X.shape
     shape = (len(alphas), *problem.Y.shape)
     fair, free = np.empty(shape), np.empty(shape)
-    none = Functionals.none(0)
-    inside = [_subset(problem, rows, none) for rows in held_out]
-    heavy = [part.weights is None or bool(part.weights.any()) for part in inside]
-    sums = [
-        FoldSums.from_problem(part) if w else None for part, w in zip(inside, heavy, strict=True)
-    ]
+    inside = [_subset(problem, rows, Functionals.none(0)) for rows in held_out]
+    sums: list[FoldSums | None] = []
+    if problem.kernel.is_linear:
+        heavy = [part.weights is None or bool(part.weights.any()) for part in inside]
+        pairs = zip(inside, heavy, strict=True)
+        sums = [FoldSums.from_problem(part) if counts else None for part, counts in pairs]
     for f, rows in enumerate(held_out):
-        keep = np.ones(n, bool)
+        keep = np.ones(len(problem.Y), bool)
         keep[rows] = False
         others = _subset(problem, np.flatnonzero(keep), functionals(keep))
-        centred = CentredRows.from_problem(others)
-        Q, _, target = problem_directions(centred, others)
-        merged = FoldSums.merged([part for g, part in enumerate(sums) if g != f and part])
-        R, RY = merged.triangle[:, :d], merged.triangle[:, d:]
-        path = RidgePath.from_triangle(R, RY, Q, target, centred.rounding(R))
-        X = inside[f].X
-        for values, thetas in ((fair, path.fair(alphas)), (free, path.free(alphas))):
-            for position, theta in enumerate(thetas):
-                intercept = merged.mean[d:] - merged.mean[:d] @ theta
-                values[position, rows] = X @ theta + intercept
+        if sums:
+            trained = FoldSums.merged([part for g, part in enumerate(sums) if g != f and part])
+            found = _predict_columns(others, trained, alphas, inside[f].X)
+        else:
+            found = _predict_kernel(others, solver, alphas, inside[f].X)
+        fair[:, rows], free[:, rows] = found
     return fair, free
+
+
+def _predict_columns(
+    problem: ConstrainedProblem, trained: FoldSums, alphas: FloatArray, X: Features
+) -> list[FloatArray]:
+    """Constrained and free predictions for rows X, (n_f, d), of fits to sums: (p, n_f, m)."""
+    d, centred = X.shape[1], CentredRows.from_problem(problem)
+    Q, _, target = problem_directions(centred, problem)
+    R, RY = trained.triangle[:, :d], trained.triangle[:, d:]
+    path = RidgePath.from_triangle(R, RY, Q, target, centred.rounding(R))
+    x_mean, y_mean = trained.mean[:d], trained.mean[d:]
+    both = path.fair(alphas), path.free(alphas)
+    return [np.stack([X @ theta + (y_mean - x_mean @ theta) for theta in end]) for end in both]
+
+
+def _predict_kernel(
+    problem: ConstrainedProblem, solver: Solver, alphas: FloatArray, X: Features
+) -> list[FloatArray]:
+    """The same of kernel fits: one problem in which every output has every penalty.
+
+    Penalties share the kernel matrix, and each has a factorisation of its own.
+    """
+    p, m = len(alphas), problem.Y.shape[1]
+    held = problem.functionals
+    if held.targets.shape[1] > 1:
+        held = replace(held, targets=np.tile(held.targets, p))
+    Y, penalties = np.tile(problem.Y, p), np.repeat(alphas, m)
+    solution = solver.solve(replace(problem, Y=Y, alpha=penalties, functionals=held))
+    values = [
+        solution.basis.evaluate(X, fit.coef) + fit.intercept
+        for fit in (solution.fair, solution.free)
+    ]
+    return [end.reshape(-1, p, m).transpose(1, 0, 2) for end in values]
 
 
 def _subset(
