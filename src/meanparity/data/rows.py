@@ -383,15 +383,6 @@ class Rows:
         named = zip(strata.names, cells, strict=True)
         return [(name, members) for name, members in named if len(members)]
 
-    def center_within_strata(self, values: FloatArray) -> FloatArray:
-        """Values, (n, m), minus the mean of their stratum."""
-        if not self.schema.control:
-            return np.asarray(values - values.mean(axis=0))
-        codes = self.combinations(self.schema.control).codes[self.codes]
-        count = np.bincount(codes + 1)[1:]
-        means = group_sums(codes, values, len(count)) / count[:, None]
-        return np.where(codes[:, None] >= 0, values - means[codes], 0.0)
-
     def sensitive_values(self, cell: int) -> tuple[Hashable, ...]:
         """The sensitive values of a cell, None if missing."""
         return self.cell_values(cell)[: len(self.schema.sensitive)]

@@ -16,10 +16,11 @@ from meanparity.data.groups import group_sums
 from meanparity.data.pool import Pool
 from meanparity.data.rows import Rows, refuse_identifier
 from meanparity.exceptions import warn
-from meanparity.solvers.problem import Solution
+from meanparity.solvers.problem import Basis, Fit, Solution
 
 _SHOWN = 5  # items of a list in a message
 _FAR = 5.0  # standard deviations between the means of pool and training rows in a column
+_LOOKED_AT = 1000  # rows that tell whether a function is constant
 _MOVED = 3.0  # times the largest change on training rows, or the spread of y: a row is out of place
 
 
@@ -136,11 +137,7 @@ def warn_about_result(
                 "these rows are unlike the training rows, and little keeps the fit from using "
                 "them to meet the constraint. Raise alpha."
             )
-    if fair.fitted is not None and data.rows.sizes is None:
-        varies, free_varies = (_variation(data.rows, values) for values in on_rows)
-    else:  # means of cells, which parity makes equal
-        varies, free_varies = np.abs(fair.coef).max(axis=0), np.abs(free.coef).max(axis=0)
-    if np.any(varies < 1e-8 * free_varies):
+    if _is_constant(data, solution):
         control = ", ".join(data.rows.schema.control)
         constant = f"a constant in each stratum of {control}" if control else "a constant"
         warn(
@@ -152,11 +149,32 @@ def warn_about_result(
         )
 
 
-def _variation(rows: Rows, values: FloatArray) -> FloatArray:
-    """How far values, (n, m), differ within strata: (m,)."""
-    if rows.schema.control:
-        return np.asarray(np.abs(rows.center_within_strata(values)).max(axis=0))
-    return np.asarray(values.max(axis=0) - values.min(axis=0))
+def _is_constant(data: FitInput, solution: Solution) -> bool:
+    """Whether the constrained function, and not the free one, is constant (in each stratum)."""
+    fits, sums_only = (solution.fair, solution.free), data.rows.sizes is not None
+    few = max(len(data.Y) // _LOOKED_AT, 1) if solution.fair.fitted is None else 1
+    for step in (1,) if few == 1 or sums_only else (few, 1):  # all rows only if a few seem constant
+        if sums_only:
+            fair, free = (np.abs(fit.coef).max(axis=0) for fit in fits)
+        else:
+            fair, free = (_variation(data, solution.basis, fit, step) for fit in fits)
+        if not np.any(fair < 1e-8 * free):
+            return False
+    return True
+
+
+def _variation(data: FitInput, basis: Basis, fit: Fit, step: int) -> FloatArray:
+    """How far the values of every `step`-th row differ within strata: (m,)."""
+    rows, values = data.rows, fit.fitted
+    if values is None:
+        values = basis.evaluate(data.X[::step], fit.coef)
+    if not rows.schema.control:
+        return np.asarray(values.max(axis=0) - values.min(axis=0))
+    strata = rows.combinations(rows.schema.control).codes[rows.codes[::step]]
+    count = np.bincount(strata + 1)[1:]
+    means = group_sums(strata, values, len(count)) / np.maximum(count, 1)[:, None]
+    within = np.where(strata[:, None] >= 0, values - means[strata], 0.0)
+    return np.asarray(np.abs(within).max(axis=0))
 
 
 def refuse_unmet(

@@ -374,14 +374,21 @@ def solve_sums(problem: SummedProblem, start: float, why: str = "") -> Solution:
     rows = int(problem.cells.counts.sum())
     reason = f"sums over {rows:,} rows of {problem.features}{why}"
     info = SolverInfo(name, reason, 0.0, 8 * problem.features.width**2, 0.0)
-    moments, W, held = problem.moments, problem.features.whitening, problem.held
-    cells, pool_cells = problem.cells, problem.pool_cells
-    r, m = moments.cross.shape
+    r = len(problem.moments.cross)
     require_memory(
         4 * 8 * r * r, what=f"Solving for {r:,} features", advice="Use fewer components."
     )
     found = solve_moments(problem, worst=_CONDITION, eigenvalues=True)
     assert found is not None
+    return summed_solution(problem, found, info, start)
+
+
+def summed_solution(
+    problem: SummedProblem, found: NormalSolution, info: SolverInfo, start: float
+) -> Solution:
+    """A solution from both minimisers and sums over rows; `start` is when the solver started."""
+    moments, W, held = problem.moments, problem.features.whitening, problem.held
+    cells, pool_cells, m = problem.cells, problem.pool_cells, problem.moments.cross.shape[1]
     fits, errors, thetas = [], [], (found.fair, found.free)
     for theta in thetas:
         coef = _spread(W, theta)

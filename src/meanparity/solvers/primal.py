@@ -15,7 +15,12 @@ import numpy as np
 from meanparity._typing import FloatArray
 from meanparity.linalg.symmetric import row_blocks
 from meanparity.solvers.features import LinearFeatures
-from meanparity.solvers.normal import SummedProblem, solve_moments, solve_sums
+from meanparity.solvers.normal import (
+    SummedProblem,
+    solve_moments,
+    solve_sums,
+    summed_solution,
+)
 from meanparity.solvers.orthogonal import (
     CentredRows,
     RidgePath,
@@ -36,6 +41,7 @@ from meanparity.solvers.problem import (
 from meanparity.state import stored
 
 _CONDITION = 1e6  # of the normal equations, above which they lose too many digits
+_FINE = 1e-4  # share of the variance of y below which sums lose too many digits of the errors
 _SMALL_PRODUCT = 2**18  # operations for which waking other threads of the BLAS does not pay
 _FAR = 100.0  # distance of a column's mean from zero, in standard deviations, that costs digits
 
@@ -56,9 +62,16 @@ class Primal(Solver):
             )
         start, (n, d) = time.perf_counter(), problem.X.shape
         require_columns_fit(n, d)
-        found = _from_sums(problem) if problem.alpha.all() else None
-        ends, basis = _orthogonal(problem) if found is None else found
         info = SolverInfo(self.name, reason, 0.0, 8 * d * d, 0.0)
+        found = _from_sums(problem, info, start) if problem.alpha.all() else None
+        if found is None:
+            return evaluate_columns(problem, *_orthogonal(problem), info, start)
+        fine = _FINE * found.variance <= np.diagonal(found.errors).T
+        if problem.pool_X is None and fine.all():
+            return found
+        fair, free, basis = found.fair, found.free, found.basis
+        assert isinstance(basis, LinearFeatures)
+        ends = Ends(fair.coef, free.coef, fair.intercept, free.intercept, found.directions)
         return evaluate_columns(problem, ends, basis, info, start)
 
     def solve_sums(self, problem: SummedProblem, start: float) -> Solution:
@@ -116,32 +129,36 @@ def evaluate_columns(
     return evaluated_solution(problem, ends, basis, fitted, pool, norms, info, start)
 
 
-def _from_sums(problem: ConstrainedProblem) -> tuple[Ends, LinearFeatures] | None:
+def _from_sums(problem: ConstrainedProblem, info: SolverInfo, start: float) -> Solution | None:
     """The solution of the normal equations; None if they are ill conditioned."""
     features = LinearFeatures.near(problem.X, centred=problem.fit_intercept)
     summed = SummedProblem.from_problem(problem, features)
-    moments, m = summed.moments, problem.Y.shape[1]
     found = solve_moments(summed, worst=_CONDITION, eigenvalues=False)
     if found is None:
         return None
+    solution = summed_solution(summed, found, info, start)
+    if not features.origin.any():
+        return solution
+    moments = summed.moments
     spread = np.sqrt(np.maximum(moments.centred[0].diagonal(), 0.0) / moments.mass)
-    centre = features.origin + moments.mean
-    basis = _basis(centre, spread, problem.fit_intercept)
-    shift = basis.origin - centre if problem.fit_intercept else np.zeros_like(centre)
-    y_mean = moments.y_mean if problem.fit_intercept else np.zeros(m)
-    directions = found.directions
+    return _about(solution, _basis(features.origin + moments.mean, spread, problem.fit_intercept))
+
+
+def _about(solution: Solution, basis: LinearFeatures) -> Solution:
+    """The same functions about another origin."""
+    assert isinstance(solution.basis, LinearFeatures)
+    shift, directions = basis.origin - solution.basis.origin, solution.directions
+    fair, free = (
+        replace(fit, intercept=fit.intercept + shift @ fit.coef)
+        for fit in (solution.fair, solution.free)
+    )
     if directions is not None:
-        intercept = np.einsum("p,apr->ar", shift, directions.coef)
+        intercept = directions.intercept + np.einsum("p,apr->ar", shift, directions.coef)
         directions = replace(directions, intercept=intercept)
-    return (
-        Ends(
-            found.fair,
-            found.free,
-            y_mean + shift @ found.fair,
-            y_mean + shift @ found.free,
-            directions,
-        ),
-        basis,
+    reach = float((np.abs(shift) @ np.abs(fair.coef)).max(initial=0.0))
+    rounding = solution.rounding + float(np.finfo(float).eps) * reach
+    return replace(
+        solution, fair=fair, free=free, basis=basis, directions=directions, rounding=rounding
     )
 
 
