@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 
 import pytest
 
+from tools.mutants.__main__ import _sample
 from tools.mutants.mutations import mutants, mutate
 from tools.mutants.rooms import (
     DEFAULT_ROOMS,
@@ -15,6 +17,7 @@ from tools.mutants.rooms import (
     all_mutants,
     existing_rooms,
 )
+from tools.mutants.testing import Plan, digests_now
 
 
 def changes(source):
@@ -74,10 +77,62 @@ def test_what_is_changed(source, expected):
         "f('some words')",
         "isinstance(a, list | tuple)",
         "names = ['x'] + names",
+        "_BLOCK = 2**20",
+        "rows = max(min(n, AT_ONCE // (p + 1)), 256)",
+        "for part in row_blocks(n, max(k // 2, 256)): pass",
     ],
 )
 def test_what_is_left_alone(source):
     assert changes(source) == []
+
+
+def test_arrays_without_elements_have_no_other_values():
+    assert changes("np.zeros((n, 0))") == [("0", "1"), ("0", "-1")]
+    assert changes("np.ones((n, m))") == [("np.ones((n, m))", "np.zeros((n, m))")]
+
+
+def test_what_a_test_has_to_reach():
+    source = """\
+_FEW, _MANY = 1, n
+class A:
+    size: int = 2
+
+    def f(self, a=3):
+        if a:
+            return 4
+"""
+    reached = {m.before: (m.first, m.last, m.names) for m in mutants(source)}
+    assert reached == {
+        "1": (1, 1, ("_FEW", "_MANY")),
+        "2": (2, 7, ()),
+        "3": (5, 7, ()),
+        "a": (6, 6, ()),
+        "4": (7, 7, ()),
+    }
+
+
+def test_tests_of_the_room_come_first_and_then_the_others_that_reach_a_statement():
+    mutant = mutants("def f():\n    return a\n", "src/meanparity/a.py")[0]
+    here, there = {("src/meanparity/a.py", 2)}, {("src/meanparity/a.py", 1)}
+    lines = {"x::slow": here, "x::quick": here, "y::z": here, "x::not": there, "x::late": here}
+    seconds = {"x::slow": 2.0, "x::quick": 1.0, "y::z": 1.0, "x::not": 1.0, "x::late": 9.0}
+    plan = Plan(seconds, lines, (), digests_now())
+    assert plan.stages(mutant, ["x"], 10.0) == [["x::quick", "x::slow"], ["y::z"]]
+    assert plan.stages(mutant, ["w", "y"], 1.0) == [["y::z"], ["x::quick"]]
+    nowhere = mutants("def f():\n    return a\n", "src/meanparity/b.py")[0]
+    assert plan.stages(nowhere, ["y"], 10.0) == [["y::z"]]
+
+
+def test_a_sample_stays_when_other_mutants_come_and_go():
+    options = argparse.Namespace(file="", again=None, seed=3, sample=4)
+    few = [("a", mutant) for mutant in mutants("a[0] + b[1]", "a.py")]
+    more = [("a", mutant) for mutant in mutants("c = d < 2\na[0] + b[1]", "a.py")]
+    drawn = [(m.key, m.nth) for _, m in _sample(options, few)]
+    again = [(m.key, m.nth) for _, m in _sample(options, more)]
+    assert len(drawn) == len(again) == 4
+    assert {key for key in again if key[0][1] == "a[0] + b[1]"} <= set(drawn)
+    other = argparse.Namespace(file="", again=None, seed=4, sample=4)
+    assert [(m.key, m.nth) for _, m in _sample(other, few)] != drawn
 
 
 def test_a_mutant_changes_one_place():

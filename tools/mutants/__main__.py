@@ -11,9 +11,9 @@ The exit status is 1 if fewer than 95 % of the sample were killed, or if a survi
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
-import random
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -79,19 +79,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         first = testing.Copy.make(Path(folder) / "0")
+        plan = _plan(options.plan, first)
+        testing.preload(plan.imported)
         tasks = []
-        for name, room in rooms.items():
-            chosen = [mutant for other, mutant in sample if other == name]
-            if not chosen:
-                continue
-            paths = (*room.tests, *room.sources)
-            plan = testing.record(first, paths)
-            seconds = sum(plan.seconds.values())
-            print(f"{name}: {len(plan.seconds)} tests take {seconds:.0f} s", flush=True)
-            testing.preload(plan.imported)
-            tasks += [testing.Task(mutant, name, paths, plan) for mutant in chosen]
+        for name, mutant in sample:
+            paths = (*rooms[name].tests, *rooms[name].sources)
+            stages = plan.stages(mutant, paths, options.seconds)
+            tasks.append(testing.Task(mutant, name, stages, plan.seconds))
         copies = [first, *(first.again(Path(folder) / str(i)) for i in range(1, options.jobs))]
-        for result in testing.run(tasks, copies, options.covering):
+        for result in testing.run(tasks, copies):
             outcomes.append(Outcome.of(result, known))
             print(outcomes[-1], flush=True)
             _save(outcomes, options)
@@ -110,12 +106,26 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--again", type=Path, help="instead, the survivors in a file of results")
     parser.add_argument("--jobs", type=int, default=1, help="mutants at a time (default 1)")
     parser.add_argument(
-        "--covering", action="store_true", help="leave out tests that do not run the statement"
+        "--seconds", type=float, default=300.0, help="most time of the tests of a stage, as planned"
     )
+    parser.add_argument("--plan", type=Path, default=ROOT / "output" / "mutants_plan.json")
     parser.add_argument("--json", type=Path, default=ROOT / "output" / "mutants.json")
     parser.add_argument("--at-least", type=float, default=95.0, help="per cent (default 95)")
     parser.add_argument("--list", action="store_true", help="show the sample and stop")
     return parser.parse_args(arguments)
+
+
+def _plan(path: Path, copy: testing.Copy) -> testing.Plan:
+    """What each test executes, from a file as long as the package is the same."""
+    if path.exists():
+        plan = testing.Plan.read(path)
+        if plan.is_of_these_sources:
+            return plan
+    print("The suite runs once without a mutant; this takes minutes.", flush=True)
+    plan = testing.record(copy, path)
+    seconds = sum(plan.seconds.values())
+    print(f"{len(plan.seconds):,} tests take {seconds:.0f} s", flush=True)
+    return plan
 
 
 def _sample(
@@ -123,13 +133,23 @@ def _sample(
 ) -> list[tuple[str, Mutant]]:
     chosen = [pair for pair in everything if options.file in pair[1].file]
     if options.again is None:
-        places = range(len(chosen))
-        drawn = random.Random(options.seed).sample(places, min(options.sample, len(chosen)))
-        return [chosen[i] for i in sorted(drawn)]
+        drawn = sorted(chosen, key=lambda pair: _lot(options.seed, pair[1]))[: options.sample]
+        kept = {(*mutant.key, mutant.nth) for _, mutant in drawn}
+        return [(room, mutant) for room, mutant in chosen if (*mutant.key, mutant.nth) in kept]
     found = json.loads(options.again.read_text())["mutants"]
     names = ("file", "text", "before", "after", "nth")
     left = {tuple(m["mutant"][name] for name in names) for m in found if m["status"] != "killed"}
     return [(room, mutant) for room, mutant in chosen if (*mutant.key, mutant.nth) in left]
+
+
+def _lot(seed: int, mutant: Mutant) -> bytes:
+    """What decides whether a mutant is drawn.
+
+    It does not depend on the other mutants, so that after a change of one line nearly the same
+    sample is drawn.
+    """
+    text = "\0".join((str(seed), *mutant.key, str(mutant.nth)))
+    return hashlib.sha256(text.encode()).digest()
 
 
 def _save(outcomes: Sequence[Outcome], options: argparse.Namespace) -> None:

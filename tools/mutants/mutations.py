@@ -3,7 +3,8 @@
 `mutants` lists every change of a file, `mutate` makes one of them. A mutant changes one expression
 or statement: a comparison, an arithmetic or Boolean operator, a number, the digits of a number
 format, a truth value, the name of an option, ``min`` for ``max``, a returned value. Docstrings,
-messages, annotations, decorators, assertions, ``__all__`` and logging are left alone.
+messages, annotations, decorators, assertions, ``__all__`` and logging are left alone, and so are
+the numbers of rows that are held at a time (`_BLOCKS`, `_IN_BLOCKS`) and arrays without elements.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 _COMPARISONS: dict[type, tuple[type, ...]] = {
@@ -52,6 +53,23 @@ _PAIRS = (
 _OTHER_FUNCTION = {a: b for pair in _PAIRS for a, b in (pair, pair[::-1])}
 _DROPPED = {"abs", "sqrt", "sorted", "sort"}  # f(x) becomes x
 
+# Constants that say how many rows or numbers are held at a time. Whatever their values, results are
+# the same up to rounding, and only memory and speed differ: expressions of them are left alone.
+_BLOCKS = {
+    "AT_ONCE",
+    "BLOCK",
+    "BLOCK_NUMBERS",
+    "_BATCH_BYTES",
+    "_BATCH_ROWS",
+    "_BLOCK",
+    "_COMPARED_ROWS",
+    "_FAN_IN",
+    "_GRAM_ROWS",
+    "_SMALL_PRODUCT",
+    "_TILE",
+}
+_IN_BLOCKS = {"row_blocks", "gen_batches"}  # functions whose second argument is such a number
+
 # Arguments that check or promise something and do not change a result.
 _PROMISES = {"check_finite", "stacklevel", "strict"}
 _NOT_VALUES = {"annotation", "decorator_list", "returns", "type_comment", "ctx"}
@@ -88,7 +106,11 @@ class Mutant:
     index : int
         Position in `mutants(source)`.
     first, last : int
-        The lines of the statement (of its header, if it has a body).
+        The lines that a test has to reach to notice the change: those of the statement (of its
+        header, if it has a body), of the function if it is a default, of the class if it is
+        an attribute.
+    names : tuple of str
+        The constants of the module that the statement defines: what uses them may notice.
     """
 
     file: str
@@ -100,6 +122,7 @@ class Mutant:
     index: int
     first: int
     last: int
+    names: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -111,6 +134,61 @@ class Mutant:
 
 
 @dataclass(frozen=True)
+class _Around:
+    """Where an edit is.
+
+    In a statement, which may be an attribute of a class, or be in a function. `string_line` is the
+    line of the f-string around it: up to Python 3.11 the nodes inside have wrong lines.
+    """
+
+    statement: ast.stmt
+    attribute_of: ast.ClassDef | None = None
+    in_function: bool = False
+    string_line: int | None = None
+
+    def inside(self, node: ast.AST) -> _Around:
+        """The same for what is below a node."""
+        found = self
+        if isinstance(node, ast.stmt):
+            found = replace(found, statement=node)
+        if isinstance(node, ast.JoinedStr) and self.string_line is None:
+            found = replace(found, string_line=node.lineno)
+        return found
+
+    def below(self, node: ast.AST, field: str) -> _Around:
+        if isinstance(node, ast.ClassDef) and field == "body":
+            return replace(self, attribute_of=node)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and field == "body":
+            return replace(self, attribute_of=None, in_function=True)
+        return self
+
+    def extent(self) -> tuple[int, int]:
+        """First and last line that a test has to reach."""
+        statement: ast.stmt = self.statement
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return _lines(statement)
+        if self.attribute_of is not None:
+            return _lines(self.attribute_of)
+        body = getattr(statement, "body", None)
+        if body:
+            return statement.lineno, max(statement.lineno, body[0].lineno - 1)
+        return _lines(statement)
+
+    def names(self) -> tuple[str, ...]:
+        """The names that a statement of the module defines."""
+        if self.in_function or self.attribute_of is not None:
+            return ()
+        match self.statement:
+            case ast.Assign(targets=targets):
+                found = [node for target in targets for node in ast.walk(target)]
+            case ast.AnnAssign(target=target):
+                found = [target]
+            case _:
+                return ()
+        return tuple(node.id for node in found if isinstance(node, ast.Name))
+
+
+@dataclass(frozen=True)
 class _Edit:
     """Put `new` where `old` is: in a field of `parent`, or in the list that the field holds."""
 
@@ -119,7 +197,7 @@ class _Edit:
     place: int | None
     old: ast.AST
     new: ast.AST
-    statement: ast.stmt
+    around: _Around
     line: int
 
     def make(self) -> None:
@@ -149,10 +227,11 @@ def mutants(source: str, file: str = "") -> list[Mutant]:
     lines = source.splitlines()
     found, seen = [], Counter[tuple[str, str, str, str]]()
     for index, edit in enumerate(_edits(ast.parse(source))):
-        first, last = _extent(edit.statement)
+        first, last = edit.around.extent()
         text = lines[edit.line - 1].strip()
         key = (file, text, _shown(edit.old), _shown(edit.new))
-        found.append(Mutant(file, edit.line, *key[1:], seen[key], index, first, last))
+        names = edit.around.names()
+        found.append(Mutant(file, edit.line, *key[1:], seen[key], index, first, last, names))
         seen[key] += 1
     return found
 
@@ -169,40 +248,30 @@ def mutate(source: str, index: int) -> str:
 
 def _edits(tree: ast.Module) -> Iterator[_Edit]:
     for place, statement in enumerate(tree.body):
-        yield from _edits_of(tree, "body", place, statement, statement, None)
+        yield from _edits_of(tree, "body", place, statement, _Around(statement))
 
 
 def _edits_of(
-    parent: ast.AST,
-    name: str,
-    place: int | None,
-    node: ast.AST,
-    statement: ast.stmt,
-    string_line: int | None,
+    parent: ast.AST, name: str, place: int | None, node: ast.AST, around: _Around
 ) -> Iterator[_Edit]:
-    """The edits of a node of a statement and of all below it.
-
-    `string_line` is the line of the f-string around it: up to Python 3.11 the nodes inside an
-    f-string have wrong lines.
-    """
-    if _left_alone(node) or (isinstance(node, ast.keyword) and node.arg in _PROMISES):
+    """The edits of a node of a statement and of all below it."""
+    if _left_alone(node) or _is_block_size(parent, name, place, node):
         return
-    if isinstance(node, ast.stmt):
-        statement = node
-    if isinstance(node, ast.JoinedStr) and string_line is None:
-        string_line = node.lineno
-    line = getattr(node, "lineno", statement.lineno) if string_line is None else string_line
+    around = around.inside(node)
+    line = getattr(node, "lineno", around.statement.lineno)
+    line = line if around.string_line is None else around.string_line
     for new in _replacements(parent, name, node):
-        yield _Edit(parent, name, place, node, new, statement, line)
+        yield _Edit(parent, name, place, node, new, around, line)
     for field, value in ast.iter_fields(node):
         if field in _NOT_VALUES:
             continue
+        below = around.below(node, field)
         if isinstance(value, ast.AST):
-            yield from _edits_of(node, field, None, value, statement, string_line)
+            yield from _edits_of(node, field, None, value, below)
         elif isinstance(value, list):
             for i, child in enumerate(value):
                 if isinstance(child, ast.AST):
-                    yield from _edits_of(node, field, i, child, statement, string_line)
+                    yield from _edits_of(node, field, i, child, below)
 
 
 def _left_alone(node: ast.AST) -> bool:
@@ -211,6 +280,8 @@ def _left_alone(node: ast.AST) -> bool:
             return True
         case ast.Expr(value=ast.Constant()):  # docstrings
             return True
+        case ast.keyword(arg=name):
+            return name in _PROMISES
         case ast.Assign(targets=[ast.Name(id="__all__")]):
             return True
         case ast.If(test=ast.Name(id="TYPE_CHECKING")):
@@ -219,6 +290,28 @@ def _left_alone(node: ast.AST) -> bool:
             return True
         case ast.Call(func=ast.Attribute(value=ast.Name(id=receiver))):
             return receiver in {"warnings", "logging", "logger", "_logger", "_LOG"}
+    return False
+
+
+def _is_block_size(parent: ast.AST, name: str, place: int | None, node: ast.AST) -> bool:
+    """Whether a node says how many rows or numbers are held at a time."""
+    if isinstance(parent, ast.Call) and name == "args" and place == 1:
+        function = parent.func
+        return isinstance(function, ast.Name) and function.id in _IN_BLOCKS
+    if isinstance(node, ast.Assign):
+        return _mentions_blocks(node.targets[0])
+    return isinstance(node, ast.BinOp | ast.Call) and _mentions_blocks(node)
+
+
+def _mentions_blocks(node: ast.AST) -> bool:
+    """Whether a name, or arithmetic with names, is about blocks."""
+    match node:
+        case ast.Name(id=name):
+            return name in _BLOCKS
+        case ast.BinOp(left=left, right=right):
+            return _mentions_blocks(left) or _mentions_blocks(right)
+        case ast.Call(func=ast.Name(id="min" | "max"), args=arguments):
+            return any(map(_mentions_blocks, arguments))
     return False
 
 
@@ -269,12 +362,21 @@ def _other_calls(call: ast.Call) -> Iterator[ast.expr]:
             yield _with_function(call, ast.Name(_OTHER_FUNCTION[called]))
     elif isinstance(function, ast.Attribute):
         called = function.attr
-        if called in _OTHER_FUNCTION:
+        if called in _OTHER_FUNCTION and not _is_empty_array(call):
             yield _with_function(call, ast.Attribute(function.value, _OTHER_FUNCTION[called]))
     else:
         return
     if called in _DROPPED and len(call.args) == 1:
         yield call.args[0]
+
+
+def _is_empty_array(call: ast.Call) -> bool:
+    """Whether an array of zeros or ones has no elements: ``np.zeros((n, 0))``."""
+    if not call.args or getattr(call.func, "attr", "") not in {"zeros", "ones"}:
+        return False
+    shape = call.args[0]
+    sides = shape.elts if isinstance(shape, ast.Tuple) else [shape]
+    return any(isinstance(side, ast.Constant) and side.value == 0 for side in sides)
 
 
 def _with_function(call: ast.Call, function: ast.expr) -> ast.Call:
@@ -320,12 +422,8 @@ def _is_none(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _extent(statement: ast.stmt) -> tuple[int, int]:
-    """First and last line of a statement, or of its header."""
-    body = getattr(statement, "body", None)
-    if body:
-        return statement.lineno, max(statement.lineno, body[0].lineno - 1)
-    return statement.lineno, statement.end_lineno or statement.lineno
+def _lines(node: ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.end_lineno or node.lineno
 
 
 def _shown(node: ast.AST) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -70,6 +71,36 @@ ROOMS = {
     "linalg": Room(("linalg",), ("tests/linalg",)),
     "persistence": Room(("persistence",), ("tests/persistence",)),
 }
+# Tests that also run on what survives those of its room: all but the tests of the reproduction, the
+# benchmarks and the documents, which take long and compare few numbers.
+SUITE = (
+    *(
+        f"tests/{name}"
+        for name in (
+            "audit",
+            "baselines",
+            "cli",
+            "constraints",
+            "data",
+            "datasets",
+            "distributed",
+            "estimators",
+            "kernels",
+            "linalg",
+            "losses",
+            "metrics",
+            "persistence",
+            "report",
+            "solvers",
+            "statistics",
+            "tables",
+            "tradeoff",
+            "test_defaults.py",
+            "test_displays.py",
+        )
+    ),
+    str(PACKAGE),
+)
 DEFAULTS = "tests/test_defaults.py"  # has a test for each part of the package
 DEFAULT_ROOMS = ("solvers", "constraints", "tradeoff", "audit", "report", "tables")
 
@@ -115,6 +146,17 @@ def all_mutants(sources: Iterable[str]) -> list[Mutant]:
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             found += mutants(file.read_text("utf-8"), str(file.relative_to(ROOT)))
     return found
+
+
+def lines_that_mention(names: Iterable[str]) -> set[tuple[str, int]]:
+    """The lines of the package with one of these names."""
+    word = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
+    return {
+        (str(file.relative_to(ROOT)), number)
+        for file in (ROOT / PACKAGE).rglob("*.py")
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
+        if word.search(line)
+    }
 
 
 @dataclass(frozen=True)

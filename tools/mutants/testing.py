@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
+import itertools
 import json
 import os
 import resource
@@ -16,11 +18,12 @@ import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
 from tools.mutants.mutations import Mutant, mutate
-from tools.mutants.rooms import PACKAGE, ROOT
+from tools.mutants.rooms import PACKAGE, ROOT, SUITE, lines_that_mention
 
 _COPIED = ("src", "tests")  # everything else is linked
 _NOT_PRELOADED = {"meanparity", "tests", "tools", "benchmarks", "reproduction", "__main__"}
@@ -50,16 +53,67 @@ class Plan:
         Which lines of the package it executes.
     imported : tuple of str
         Modules of other packages that the tests imported, in order.
+    digests : dict of str to str
+        Checksums of the files of the package and of the tests.
     """
 
     seconds: dict[str, float]
     lines: dict[str, Lines]
     imported: tuple[str, ...]
+    digests: dict[str, str]
 
-    def covering(self, mutant: Mutant) -> set[str]:
-        """Tests that execute the statement of a mutant."""
+    @classmethod
+    def read(cls, path: Path) -> Plan:
+        """A plan from its file."""
+        found = json.loads(path.read_text("utf-8"))
+        lines = {test: {tuple(line) for line in seen} for test, seen in found["lines"].items()}
+        return cls(found["seconds"], lines, tuple(found["imported"]), found["digests"])
+
+    @property
+    def is_of_these_sources(self) -> bool:
+        """Whether the package has not changed since."""
+        return _of_package(self.digests) == _of_package(digests_now())
+
+    def stages(self, mutant: Mutant, room: Sequence[str], most: float) -> list[list[str]]:
+        """The tests for a mutant: those of its room, and then the others, that reach its statement.
+
+        The tests in files that have changed since the plan was made count as such, too. If no test
+        reaches the statement, all tests of the room are taken. The quickest come first, and those
+        after `most` seconds are left out.
+        """
         wanted = {(mutant.file, line) for line in range(mutant.first, mutant.last + 1)}
-        return {test for test, lines in self.lines.items() if not wanted.isdisjoint(lines)}
+        wanted |= lines_that_mention(mutant.names) if mutant.names else set()
+        now = digests_now()
+        changed = {file for file in now if now[file] != self.digests.get(file)}
+        reaching = [test for test, lines in self.lines.items() if not wanted.isdisjoint(lines)]
+        reaching = [test for test in reaching if _file(test) not in changed]
+        inside = [test for test in reaching if _is_within(test, room)]
+        inside = inside or [test for test in self.seconds if _is_within(test, room)]
+        elsewhere = [test for test in reaching if not _is_within(test, room)]
+        first = [file for file in sorted(changed) if file.startswith("tests/")]
+        first = [file for file in first if Path(file).name.startswith("test_")]
+        stages = [first + self._quickest(inside, most), self._quickest(elsewhere, most)]
+        return [stage for stage in stages if stage]
+
+    def _quickest(self, tests: Iterable[str], most: float) -> list[str]:
+        ordered = sorted(tests, key=lambda test: self.seconds[test])
+        times = itertools.accumulate(self.seconds[test] for test in ordered)
+        return [test for test, time in zip(ordered, times, strict=True) if time <= most]
+
+
+def _is_within(test: str, paths: Sequence[str]) -> bool:
+    return any(test == path or test.startswith((f"{path}/", f"{path}::")) for path in paths)
+
+
+@cache
+def digests_now() -> dict[str, str]:
+    """Checksums of the files of the package and of the tests."""
+    files = (file for folder in _COPIED for file in (ROOT / folder).rglob("*.py"))
+    return {str(f.relative_to(ROOT)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
+
+
+def _of_package(digests: dict[str, str]) -> dict[str, str]:
+    return {file: digest for file, digest in digests.items() if Path(file).is_relative_to(PACKAGE)}
 
 
 @dataclass(frozen=True)
@@ -122,9 +176,13 @@ class Copy:
         shutil.copy2(self.originals / mutant.file, self.tree / mutant.file)
 
 
-def record(copy: Copy, paths: Sequence[str]) -> Plan:
-    """Run tests without a mutant and note how long each takes and what it executes."""
-    notes = copy.notes.with_suffix(".json")
+def record(copy: Copy, path: Path) -> Plan:
+    """Run the suite without a mutant, note how long each test takes and what it executes.
+
+    The plan is written to `path`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    paths = [part for part in SUITE if (copy.tree / part).exists()]
 
     def work() -> int:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -134,29 +192,29 @@ def record(copy: Copy, paths: Sequence[str]) -> Plan:
             "seconds": recorder.seconds,
             "lines": {test: sorted(seen) for test, seen in recorder.lines.items()},
             "imported": [n for n in sys.modules if n.split(".")[0] not in _NOT_PRELOADED],
+            "digests": digests_now(),
         }
-        notes.write_text(json.dumps(found))
+        path.write_text(json.dumps(found))
         return code
 
     process = _fork(copy.log, work)
     _, status = os.waitpid(process, 0)
     _end_group(process)
     if status != 0:
+        path.unlink(missing_ok=True)
         print(copy.log.read_text(errors="replace")[-5000:])
-        raise SystemExit(f"The tests fail without any mutant: {' '.join(paths)}")
-    found = json.loads(notes.read_text())
-    lines = {test: {tuple(line) for line in seen} for test, seen in found["lines"].items()}
-    return Plan(found["seconds"], lines, tuple(found["imported"]))
+        raise SystemExit("The tests fail without any mutant.")
+    return Plan.read(path)
 
 
 @dataclass(frozen=True)
 class Task:
-    """A mutant and the tests that may notice it."""
+    """A mutant and the tests that may notice it, in stages."""
 
     mutant: Mutant
     room: str
-    paths: Sequence[str]
-    plan: Plan
+    stages: Sequence[Sequence[str]]
+    seconds: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -168,24 +226,27 @@ class Result:
     seconds: float
 
 
-def run(tasks: Sequence[Task], copies: Sequence[Copy], only_covering: bool) -> Iterator[Result]:
+def run(tasks: Sequence[Task], copies: Sequence[Copy]) -> Iterator[Result]:
     """The results as they come, with as many runs at a time as there are copies."""
     waiting, free = list(reversed(tasks)), list(copies)
-    running: dict[int, tuple[Copy, Task, float]] = {}
+    running: dict[int, tuple[Copy, Task, int, float]] = {}
     while waiting or running:
         while waiting and free:
             copy, task = free.pop(), waiting.pop()
             copy.put(task.mutant)
-            running[_start(copy, task, only_covering)] = (copy, task, time.perf_counter())
+            running[_start(copy, task, 0)] = (copy, task, 0, time.perf_counter())
         process, status = os.wait()
         _end_group(process)
-        copy, task, began = running.pop(process)
-        copy.take_back(task.mutant)
-        free.append(copy)
+        copy, task, stage, began = running.pop(process)
         code = os.waitstatus_to_exitcode(status)
         if code in (_NO_TESTS, _BROKEN):
             print(copy.log.read_text(errors="replace")[-5000:])
             raise SystemExit(f"The tests could not be run (exit status {code}): {task.mutant}")
+        if code == 0 and stage + 1 < len(task.stages):
+            running[_start(copy, task, stage + 1)] = (copy, task, stage + 1, began)
+            continue
+        copy.take_back(task.mutant)
+        free.append(copy)
         yield Result(task, _killer(code, copy), time.perf_counter() - began)
 
 
@@ -196,10 +257,13 @@ def _killer(code: int, copy: Copy) -> str | None:
     return f"{test}, ended by signal {-code}" if code < 0 else test
 
 
-def _start(copy: Copy, task: Task, only_covering: bool) -> int:
+def _start(copy: Copy, task: Task, stage: int) -> int:
+    tests = task.stages[stage]
+
     def work() -> int:
         sys.dont_write_bytecode = True
-        return _run_tests(copy.tree, task.paths, [_Conductor(task, copy.test, only_covering)])
+        files = list(dict.fromkeys(map(_file, tests)))
+        return _run_tests(copy.tree, files, [_Conductor(tests, task.seconds, copy.test)])
 
     copy.test.write_text("")
     return _fork(copy.log, work)
@@ -308,29 +372,23 @@ def _file(test: str) -> str:
 
 
 class _Conductor:
-    """Puts the tests that may notice a mutant first, and gives every test a time limit."""
+    """Leaves the tests that may notice a mutant, the quickest file first, and limits their time."""
 
-    def __init__(self, task: Task, note: Path, only_covering: bool) -> None:
-        self._seconds = task.plan.seconds
-        self._covering = task.plan.covering(task.mutant)
-        self._only = only_covering and bool(self._covering)
-        self._note = note
+    def __init__(self, tests: Sequence[str], seconds: dict[str, float], note: Path) -> None:
+        self._tests, self._seconds, self._note = set(tests), seconds, note
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items[:] = [i for i in items if {i.nodeid, _file(i.nodeid)} & self._tests]
         quickest: dict[str, float] = {}
-        for test in self._covering:
-            file, seconds = _file(test), self._seconds[test]
+        for item in items:
+            file, seconds = _file(item.nodeid), self._seconds.get(item.nodeid, 0.0)
             quickest[file] = min(seconds, quickest.get(file, seconds))
 
         def place(item: Any) -> tuple[Any, ...]:
-            test = item.nodeid
-            if test not in self._covering:
-                return (1,)
-            return 0, quickest[_file(test)], _file(test), self._seconds[test]
+            file = _file(item.nodeid)
+            return quickest[file], file, self._seconds.get(item.nodeid, 0.0)
 
         items.sort(key=place)
-        if self._only:
-            items[:] = [item for item in items if item.nodeid in self._covering]
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._note.write_text(nodeid)
