@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from meanparity.linalg import blas, memory, symmetric
 from meanparity.linalg.blas import NotPositiveDefiniteError, multiply
-from meanparity.linalg.features import dense_features, pivoted_cholesky
 from meanparity.linalg.memory import require_memory
+from meanparity.linalg.pivoted import dense_features, pivoted_cholesky
 from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks, symmetric_basis
 
 SIZES = [1, 2, 5, 255, 256, 257, 700, 1100]  # around tiles and blocks

@@ -794,7 +794,7 @@ class LossConformance(SolverConformance):
         for kind in self.kernels:
             stated = state(kind, SCENARIOS["weights"])
             first = self.solve(stated.problem)
-            again = self.solve(replace(stated.problem, start=first))
+            again = self.solve(replace(stated.problem, earlier=first))
             self.check_same_function(first, again, stated.problem, stated.X_new)
             assert sum(run.n_iter for run in again.runs) <= sum(run.n_iter for run in first.runs)
 

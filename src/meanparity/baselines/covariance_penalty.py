@@ -13,8 +13,8 @@ from meanparity.constraints.covariance import cell_numbers
 from meanparity.data.columns import are_numbers
 from meanparity.data.rows import Rows, refuse_identifier
 from meanparity.kernels import AbstractKernel, Kernel
-from meanparity.linalg.features import dense_features, pivoted_cholesky
 from meanparity.linalg.memory import require_memory
+from meanparity.linalg.pivoted import dense_features, pivoted_cholesky
 from meanparity.state import stored
 
 _TOLERANCE = 1e-15  # remainders below this share of the largest κ(s, s) are rounding

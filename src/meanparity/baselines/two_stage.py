@@ -27,7 +27,7 @@ _CONDITION = 1e-6  # eigenvalues below this share are computed without squaring 
 
 @stored("Encoder")
 @dataclass(frozen=True)
-class Encoder:
+class SensitiveEncoder:
     """Encodes sensitive values as numbers, as in the published methods.
 
     Numbers stay as they are, categories become indicators of all values but the first, and several
@@ -43,7 +43,7 @@ class Encoder:
     Examples
     --------
     >>> rows = Rows.from_columns({"sex": ["F", "M", "F"], "age": [31, 45, 28]}, continuous=["age"])
-    >>> Encoder.from_rows(rows).encode(rows)
+    >>> SensitiveEncoder.from_rows(rows).encode(rows)
     array([[ 0., 31.],
            [ 1., 45.],
            [ 0., 28.]])
@@ -53,7 +53,7 @@ class Encoder:
     levels: tuple[tuple[Hashable, ...], ...]
 
     @classmethod
-    def from_rows(cls, rows: Rows) -> Encoder:
+    def from_rows(cls, rows: Rows) -> SensitiveEncoder:
         """The encoding of training rows; their numbers, which say who was there, are not kept."""
         sensitive, numbers = rows.schema.sensitive, rows.schema.continuous
         pairs = zip(sensitive, rows.levels, strict=True)
@@ -204,7 +204,7 @@ class FirstStage:
 
     Parameters
     ----------
-    encoder : Encoder
+    encoder : SensitiveEncoder
         Encodes sensitive values as numbers.
     s_mean, s_scale : (e,) arrays
         Means and standard deviations of these numbers (infinite for a constant).
@@ -219,7 +219,7 @@ class FirstStage:
         determine them.
     """
 
-    encoder: Encoder
+    encoder: SensitiveEncoder
     s_mean: FloatArray
     s_scale: FloatArray
     kept: IntArray
@@ -233,7 +233,7 @@ class FirstStage:
         cls, X: Features, rows: Rows, share: FloatArray
     ) -> tuple[FirstStage, FloatArray, FloatArray]:
         """Regress features, (n, d), on sensitive values; the stage, S, (n, e), and U, (n, r)."""
-        encoder = Encoder.from_rows(rows)
+        encoder = SensitiveEncoder.from_rows(rows)
         numbers, X = encoder.encode(rows), _dense(X)
         s_mean = share @ numbers
         s_scale = _deviation(numbers - s_mean, share)

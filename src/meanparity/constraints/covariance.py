@@ -17,7 +17,7 @@ from meanparity.data.columns import are_numbers
 from meanparity.data.groups import Groups, label_name
 from meanparity.data.rows import Rows
 from meanparity.kernels.spec import Kernel
-from meanparity.linalg.features import pivoted_cholesky
+from meanparity.linalg.pivoted import pivoted_cholesky
 from meanparity.state import stored
 
 

@@ -30,7 +30,7 @@ from meanparity.estimators.selection import (
 )
 from meanparity.solvers.choose import resolve_solver
 from meanparity.solvers.held_out import Smoother, kernel_scale
-from meanparity.solvers.nystrom import Nystrom, in_features
+from meanparity.solvers.nystrom import Nystrom, in_features, kernel_features
 from meanparity.solvers.problem import ConstrainedProblem
 
 CV_PREDICTS_WITH = (*PREDICTS_WITH, "best_estimator_", "alpha_", "gamma_")
@@ -106,7 +106,7 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
             problem = model._problem(constraint, data)
             solver = resolve_solver(model.solver)
             if isinstance(solver, Nystrom) and not problem.kernel.is_linear:
-                features = solver.features(problem.X, problem.kernel, problem.names)
+                features = kernel_features(solver, problem.X, problem.kernel, problem.names)
                 problem = in_features(problem, features)
             yield space, model, problem.in_double_precision()
 

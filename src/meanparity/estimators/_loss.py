@@ -97,7 +97,7 @@ class LossEstimator(KernelParameters, ParityEstimator):
             super()._problem(constraint, data),
             loss=data.loss,
             on_response=data.on_response,
-            start=None if earlier is None else earlier.solution,
+            earlier=None if earlier is None else earlier.solution,
         )
 
     def _tradeoff(

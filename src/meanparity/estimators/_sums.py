@@ -35,7 +35,7 @@ from meanparity.solvers.normal import Held, Moments, SummedProblem
 from meanparity.solvers.nystrom import Nystrom
 from meanparity.solvers.problem import Fit, Solution, Solver
 from meanparity.statistics.collect import Collector
-from meanparity.statistics.statistics import KeyedCells, Statistics
+from meanparity.statistics.statistics import KeyedCells, Statistics, uncentred
 
 
 def _fits_sums(estimator: SumsRegressor) -> bool:
@@ -118,7 +118,7 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         }
         collector = self._collector(self._checked_constraint())
         if like is None:
-            return collector.start(X, y, **people)
+            return collector.first_batch(X, y, **people)
         return collector.add_batch(like, X, y, **people)
 
     @available_if(_fits_sums)  # type: ignore[untyped-decorator]
@@ -181,7 +181,7 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         constraint = self._checked_constraint()
         collector = self._collector(constraint)
         _check_statistics(statistics, constraint, collector)
-        kept, statistics = statistics, statistics if self.fit_intercept else statistics.uncentred()
+        kept, statistics = statistics, statistics if self.fit_intercept else uncentred(statistics)
         self._restore_columns(statistics)
         people = pool_to_hold_on(constraint, pool)
         pool_cells = None if people is None else collector.pool(statistics, people)

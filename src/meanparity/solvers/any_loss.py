@@ -11,10 +11,10 @@ import numpy as np
 
 from meanparity.data.columns import is_position
 from meanparity.data.fit_input import check_flag
-from meanparity.solvers.descent import Method
+from meanparity.solvers.descent import DescentSettings
 from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.minimisation import Minimisation
-from meanparity.solvers.nystrom import Nystrom, from_features, in_features
+from meanparity.solvers.nystrom import Nystrom, from_features, in_features, kernel_features
 from meanparity.solvers.problem import (
     ConstrainedProblem,
     Solution,
@@ -57,7 +57,7 @@ class _Optimizer(Solver):
                 "alpha=0 lets kernel functions fit all targets, where losses have no unique "
                 "minimum. Pass a positive alpha."
             )
-        method, basis = self._method(), LinearFeatures(np.zeros(problem.X.shape[1]))
+        settings, basis = self._settings(), LinearFeatures(np.zeros(problem.X.shape[1]))
         if on_columns and problem.origin is not None:  # rows about their mean save digits
             basis = LinearFeatures(problem.origin)
             problem = replace(
@@ -65,9 +65,9 @@ class _Optimizer(Solver):
                 X=basis.raw(problem.X),
                 pool_X=None if problem.pool_X is None else basis.raw(problem.pool_X),
             )
-        return Minimisation(problem, on_columns, method, basis).solution(start)
+        return Minimisation(problem, on_columns, settings, basis).solution(start)
 
-    def _method(self) -> Method:
+    def _settings(self) -> DescentSettings:
         steps: Any = self._steps if self.max_iter is None else self.max_iter
         if not is_position(steps) or steps < 1:
             raise ValueError(f"max_iter={steps!r}. Pass an integer of 1 or more, or None.")
@@ -76,7 +76,7 @@ class _Optimizer(Solver):
             raise ValueError(f"tol={tol!r} is not a positive number. Pass one.")
         for name in ("warm_start", "verbose"):
             check_flag(name, getattr(self, name))
-        return Method(self.name, int(steps), float(tol), bool(self.verbose))
+        return DescentSettings(self.name, int(steps), float(tol), bool(self.verbose))
 
 
 @stored("Newton")
@@ -135,7 +135,7 @@ class InFeatures(Solver):
         """The constrained and the free minimiser."""
         if problem.kernel.is_linear:
             return AnyLoss(self.nystrom.optimizer).solve(problem)
-        features = self.nystrom.features(problem.X, problem.kernel, problem.names)
+        features = kernel_features(self.nystrom, problem.X, problem.kernel, problem.names)
         inner = in_features(problem, features)
         solution = AnyLoss(self.nystrom.optimizer).solve(inner)
         solution = from_features(solution, problem, features)

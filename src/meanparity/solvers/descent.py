@@ -17,13 +17,14 @@ from meanparity.losses.base import Loss, Rounded
 from meanparity.solvers.problem import Run
 from meanparity.solvers.spaces import FunctionSpace
 
-Vector = tuple[FloatArray, FloatArray, float]  # coefficients, values on the rows, constant
+Point = tuple[FloatArray, FloatArray, float]  # coefficients, values on the rows, constant
+Pair = tuple[FloatArray, FloatArray, float]  # a step, the change of the gradient, 1 / product
 _MEMORY = 20  # pairs of steps and gradient changes that L-BFGS keeps
 _FINEST = 1e-7  # last smoothing of a loss with kinks, in units of the spread of y
 
 
 @dataclass(frozen=True, eq=False)
-class Method:
+class DescentSettings:
     """Which method of descent, and when it stops.
 
     Parameters
@@ -125,34 +126,33 @@ class Descent:
         return float(plane.constant @ g) + self.alpha * plane.penalty_slope(b)
 
 
-def minimise(problem: Descent, method: Method, c: FloatArray, b: float) -> Run:
+def minimise(problem: Descent, settings: DescentSettings, c: FloatArray, b: float) -> Run:
     """Minimise J from a starting point. A loss with kinks is smoothed less and less."""
-    loss, descend = problem.loss, _RUNS[method.optimizer]
+    loss, descend = problem.loss, _RUNS[settings.optimizer]
     if not isinstance(loss, Rounded):
-        return descend(problem, method, c, b)
+        return descend(problem, settings, c, b)
     spread = 1.0 if loss.is_binary else float(np.std(problem.y)) or 1.0
     last = loss.smoothing if loss.is_smooth else spread * _FINEST
     # the first smoothing is so wide that the loss of every row has curvature
     widths = [width for width in 4 * spread * 10.0 ** -np.arange(20) if width > 2 * last]
     runs: list[Run] = []
     for width in (*widths, last):
-        runs.append(descend(replace(problem, loss=loss.rounded(float(width))), method, c, b))
-        c, b = runs[-1].c, runs[-1].b
-    return Run(
-        c,
-        b,
-        sum(run.n_iter for run in runs),
-        runs[-1].converged,
-        np.concatenate([run.loss for run in runs]),
-        np.concatenate([run.gap for run in runs]),
+        run = descend(replace(problem, loss=loss.rounded(float(width))), settings, c, b)
+        c, b = run.c, run.b
+        runs.append(run)
+    return replace(
+        run,
+        n_iter=sum(run.n_iter for run in runs),
+        loss=np.concatenate([run.loss for run in runs]),
+        gap=np.concatenate([run.gap for run in runs]),
     )
 
 
 class _Record:
     """Objective and sum of gaps after each step."""
 
-    def __init__(self, problem: Descent, method: Method) -> None:
-        self.problem, self.method = problem, method
+    def __init__(self, problem: Descent, settings: DescentSettings) -> None:
+        self.problem, self.verbose = problem, settings.verbose
         self.loss: list[float] = []
         self.gap: list[float] = []
 
@@ -161,7 +161,7 @@ class _Record:
         value = self.problem.objective(c, h, b)
         self.loss.append(value)
         self.gap.append(self.problem.watch(self.problem.scores(h, b)))
-        if self.method.verbose:
+        if self.verbose:
             step = len(self.loss) - 1
             print(f"{self.problem.name} {step}: objective {value:.8g}, gaps {self.gap[-1]:.3g}")
         return value
@@ -171,126 +171,109 @@ class _Record:
         return Run(c, b, len(self.loss) - 1, converged, np.array(self.loss), np.array(self.gap))
 
 
-def _newton(problem: Descent, method: Method, c: FloatArray, b: float) -> Run:
-    space, record = problem.space, _Record(problem, method)
+def _newton(problem: Descent, settings: DescentSettings, c: FloatArray, b: float) -> Run:
+    space, record = problem.space, _Record(problem, settings)
     h = space.values(c)
     value = record.add(c, h, b)
-    for _ in range(method.max_iter):
+    for _ in range(settings.max_iter):
         g, w = problem.pull(h, b), problem.weight(h, b)
         if not w.max() > 0:  # no curvature here: use a small one for all rows
             w = np.full_like(w, 1e-3 * np.abs(g).max() / (np.abs(problem.y).max() or 1.0))
         dc, db = space.newton(c, b, g, w, problem.alpha)
         dh = space.values(dc)
-        expected = -_slope(problem, c, h, b, g, dc, dh, db)
+        expected = -float(g @ dh) - problem.alpha * space.product(c, dc, dh)
+        expected -= db * problem.slope_b(g, b)
         if problem.bend is not None:  # a step of sequential quadratic programming
             t = 1.0
         else:
             t = _line_search(problem, (c, h, b), (dc, dh, db)) if expected > 0 else 0.0
         c, h, b = c + t * dc, h + t * dh, b + t * db
-        new = record.add(c, h, b)
-        done = expected <= method.tol * abs(value) or new >= value - 1e-16 * abs(value)
-        value = new
-        if done:
-            return record.run(c, b, _small(expected, value, method))
+        before, value = value, record.add(c, h, b)
+        if expected <= settings.tol * abs(before) or value >= before:
+            return record.run(c, b, _small(expected, value, settings))
     return record.run(c, b, False)
 
 
-def _small(expected: float, value: float, method: Method) -> bool:
+def _small(expected: float, value: float, settings: DescentSettings) -> bool:
     """Whether the decrease that is expected of a step is zero up to rounding."""
-    return bool(expected <= max(1e3 * method.tol, 1e-12) * max(abs(value), 1e-300))
+    return bool(expected <= max(1e3 * settings.tol, 1e-12) * max(abs(value), 1e-300))
 
 
-def _lbfgs(problem: Descent, method: Method, c: FloatArray, b: float) -> Run:
-    space, record = problem.space, _Record(problem, method)
-    unit, none = max(float(np.mean(problem.weights)), 1e-300), np.zeros(0)
+def _lbfgs(problem: Descent, settings: DescentSettings, c: FloatArray, b: float) -> Run:
+    """Vectors are the coefficients, the values on the rows if these are needed, and the constant.
 
-    def inner(p: Vector, q: Vector) -> float:
-        return space.product(p[0], q[0], q[1]) + p[2] * q[2]
+    When three steps in a row decrease J by next to nothing, that may be chance, or due to the
+    stored pairs: they are dropped, and only three more such steps are the end.
+    """
+    space, record, p = problem.space, _Record(problem, settings), len(c)
+    condition = space.conditioner(problem.alpha)
+    unit = max(float(np.mean(problem.weights)), 1e-300)
 
-    def gradient(c: FloatArray, h: FloatArray, b: float) -> Vector:
+    def inner(first: FloatArray, second: FloatArray) -> float:
+        along = space.product(first[:p], second[:p], second[p:-1])
+        return along + float(first[-1] * second[-1])
+
+    def gradient() -> FloatArray:
         g = problem.pull(h, b)
         direction = space.representer(g) + problem.alpha * c
-        values = space.values(direction) if space.needs_values else none
-        return direction, values, problem.slope_b(g, b)
+        values = space.values(direction) if space.needs_values else direction[:0]
+        return np.concatenate([direction, values, [problem.slope_b(g, b)]])
 
-    condition = space.conditioner(problem.alpha)
-
-    def shaped(p: Vector) -> Vector:
+    def shaped(vector: FloatArray) -> FloatArray:
         """A gradient, preconditioned."""
-        return condition(p[0]), p[1] / len(problem.y), p[2] / len(problem.y)
+        return np.concatenate([condition(vector[:p]), vector[p:] / len(problem.y)])
 
     h = space.values(c)
-    value, slope = record.add(c, h, b), gradient(c, h, b)
-    pairs: list[tuple[Vector, Vector, float]] = []
-    quiet, fresh = 0, False
-    for _ in range(method.max_iter):
-        q, weights = slope, []
-        for s, y, rho in reversed(pairs):
-            weights.append(rho * inner(s, q))
-            q = _add(q, y, -weights[-1])
-        if pairs:
-            s, y, rho = pairs[-1]
-            q = _times(1 / (rho * max(inner(y, shaped(y)), 1e-300)), shaped(q))
-        else:
-            q = _times(1 / unit, shaped(q))
-        for (s, y, rho), weight in zip(pairs, reversed(weights), strict=True):
-            q = _add(q, s, weight - rho * inner(y, q))
-        step = _times(-1.0, q)
+    value, slope = record.add(c, h, b), gradient()
+    pairs: list[Pair] = []
+    quiet = 0  # steps in a row that decreased J by next to nothing
+    for _ in range(settings.max_iter):
+        step = -_two_loops(pairs, slope, inner, shaped, unit)
         expected = -inner(slope, step)
         if not expected > 0:
-            pairs, step = [], _times(-1 / unit, shaped(slope))
+            pairs, step = [], -shaped(slope) / unit
             expected = -inner(slope, step)
-        if not space.needs_values:
-            step = step[0], space.values(step[0]), step[2]
-        t = _line_search(problem, (c, h, b), step) if expected > 0 else 0.0
-        move = _times(t, step)
-        c, h, b = _add((c, h, b), move, 1.0)
-        move = move if space.needs_values else (move[0], none, move[2])
-        new, after = record.add(c, h, b), gradient(c, h, b)
-        change = _add(after, slope, -1.0)
-        curved = inner(move, change)
+        dc, db = step[:p], float(step[-1])
+        dh = step[p:-1] if space.needs_values else space.values(dc)
+        t = _line_search(problem, (c, h, b), (dc, dh, db)) if expected > 0 else 0.0
+        c, h, b = c + t * dc, h + t * dh, b + t * db
+        before, value, last, slope = value, record.add(c, h, b), slope, gradient()
+        curved = inner(t * step, slope - last)
         if curved > 1e-300:
-            pairs = [*pairs[1 - _MEMORY :], (move, change, 1 / curved)]
-        slope = after
-        # a single small decrease may be chance, or due to the stored pairs: try again without them
-        quiet = quiet + 1 if value - new <= method.tol * abs(value) else 0
-        value = new
-        if quiet >= 3 or t == 0.0:
-            if not pairs or fresh:
-                return record.run(c, b, _small(expected, value, method))
-            pairs, quiet, fresh = [], 0, True
-        elif quiet == 0:
-            fresh = False
+            pairs = [*pairs[1 - _MEMORY :], (t * step, slope - last, 1 / curved)]
+        quiet = quiet + 1 if before - value <= settings.tol * abs(before) else 0
+        if quiet >= 6 or (t == 0.0 and (quiet > 3 or not pairs)):
+            return record.run(c, b, _small(expected, value, settings))
+        if quiet == 3 or t == 0.0:
+            pairs, quiet = [], 3
     return record.run(c, b, False)
+
+
+def _two_loops(
+    pairs: list[Pair],
+    slope: FloatArray,
+    inner: Callable[[FloatArray, FloatArray], float],
+    shaped: Callable[[FloatArray], FloatArray],
+    unit: float,
+) -> FloatArray:
+    """The gradient times the inverse of the second derivative that the pairs suggest."""
+    q, weights, scale = slope, [], 1 / unit
+    for s, y, rho in reversed(pairs):
+        weights.append(rho * inner(s, q))
+        q = q - weights[-1] * y
+    if pairs:
+        _, y, rho = pairs[-1]
+        scale = 1 / (rho * max(inner(y, shaped(y)), 1e-300))
+    q = scale * shaped(q)
+    for (s, y, rho), weight in zip(pairs, reversed(weights), strict=True):
+        q = q + (weight - rho * inner(y, q)) * s
+    return q
 
 
 _RUNS = {"newton": _newton, "lbfgs": _lbfgs}
 
 
-def _add(p: Vector, q: Vector, scale: float) -> Vector:
-    return p[0] + scale * q[0], p[1] + scale * q[1], p[2] + scale * q[2]
-
-
-def _times(scale: float, p: Vector) -> Vector:
-    return scale * p[0], scale * p[1], scale * p[2]
-
-
-def _slope(
-    problem: Descent,
-    c: FloatArray,
-    h: FloatArray,
-    b: float,
-    g: FloatArray,
-    dc: FloatArray,
-    dh: FloatArray,
-    db: float,
-) -> float:
-    """Half the derivative of J along a direction."""
-    along = float(g @ dh) + problem.alpha * problem.space.product(c, dc, dh)
-    return along + db * problem.slope_b(g, b)
-
-
-def _line_search(problem: Descent, point: Vector, step: Vector) -> float:
+def _line_search(problem: Descent, point: Point, step: Point) -> float:
     """The length of a step at which the slope of J is at most a tenth of that at the start.
 
     J is convex along the step, and each evaluation costs one pass over the rows.
@@ -310,14 +293,14 @@ def _line_search(problem: Descent, point: Vector, step: Vector) -> float:
     first = slope(0.0)
     if first >= 0:
         return 0.0
-    start = problem.objective(c, h, b)
+    before = problem.objective(c, h, b)
 
     def is_good(t: float, found: float) -> bool:
-        """Whether the slope is small there, and J is not above its value at the start."""
+        """Whether the slope is small there, and J is not larger than before."""
         if abs(found) > -0.1 * first:
             return False
         with np.errstate(over="ignore", invalid="ignore"):
-            return found <= 0 or problem.objective(c + t * dc, h + t * dh, b + t * db) <= start
+            return found <= 0 or problem.objective(c + t * dc, h + t * dh, b + t * db) <= before
 
     low, low_slope, high = 0.0, first, 1.0
     high_slope = slope(high)

@@ -46,7 +46,7 @@ from meanparity.data.features import stack
 from meanparity.data.groups import one_cell
 from meanparity.losses.base import Loss
 from meanparity.losses.regression import Quantile
-from meanparity.solvers.descent import Bend, Descent, Method, minimise
+from meanparity.solvers.descent import Bend, Descent, DescentSettings, minimise
 from meanparity.solvers.dual import evaluate
 from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.problem import (
@@ -83,7 +83,7 @@ class Minimisation:
 
     problem: ConstrainedProblem
     on_columns: bool
-    method: Method
+    settings: DescentSettings
     basis: LinearFeatures
 
     @property
@@ -113,40 +113,47 @@ class Minimisation:
 
     def solution(self, start: float) -> Solution:
         """Minimise without and with the constraint; `start` is when the solver began."""
-        problem, earlier = self.problem, self.problem.start
-        starts = None if earlier is None else earlier.runs
+        problem = self.problem
+        runs = None if problem.earlier is None else problem.earlier.runs
         no_conditions = replace(
             problem,
             functionals=Functionals.none(len(problem.Y)),
             pool=Functionals.none(problem.pool.n_rows),
         )
-        free = self.end(no_conditions, "free", None if starts is None else starts[1])
+        free = self.end(no_conditions, "free", None if runs is None else runs[1])
         if not len(problem.functionals) and not len(problem.pool):
             fair = free
         elif self.on_response:
-            newton = replace(self, method=replace(self.method, optimizer="newton"))
-            fair = newton.over_all_rows().responses(self._joined(free))
-            fair = self._split(fair)
-            if not fair.run.converged:
-                left = float(np.abs(self.gaps(problem, fair)).max(initial=0.0))
-                raise ValueError(
-                    "Parity of mean responses was not reached: following the solution from the "
-                    f"free fit ended at a gap of {left:.2g}. Raise alpha (now "
-                    f"{problem.alpha[0]:g}), use fewer groups or more features, or "
-                    "MeanParity(scale='score')."
-                )
+            fair = self._with_equal_responses(free)
         else:
-            fair = self.end(problem, "constrained", free.run if starts is None else starts[0])
-        name = "newton" if self.on_response else self.method.optimizer
-        return self._assembled(fair, free, name, start)
+            fair = self.end(problem, "constrained", free.run if runs is None else runs[0])
+        return self._assembled(fair, free, start)
 
-    def _assembled(self, fair: _End, free: _End, name: str, start: float) -> Solution:
+    def _with_equal_responses(self, free: _End) -> _End:
+        """The constrained minimiser if the constraint is about responses."""
+        newton = replace(self, settings=replace(self.settings, optimizer="newton"))
+        values = np.vstack([free.fitted, free.pool])
+        joined = replace(free, fitted=values, pool=values[:0])  # the pool among the rows
+        fair = newton.over_all_rows().responses(joined)
+        n = len(self.y)
+        fair = replace(fair, fitted=fair.fitted[:n], pool=fair.fitted[n:])
+        if not fair.run.converged:
+            left = float(np.abs(self.gaps(self.problem, fair)).max(initial=0.0))
+            raise ValueError(
+                "Parity of mean responses was not reached: following the solution from the free "
+                f"fit ended at a gap of {left:.2g}. Raise alpha (now {self.alpha:g}), use fewer "
+                "groups or more features, or MeanParity(scale='score')."
+            )
+        return fair
+
+    def _assembled(self, fair: _End, free: _End, start: float) -> Solution:
         problem, pair = self.problem, (fair, free)
         norms = np.array([[self.product(p, q) for q in pair] for p in pair])
         gaps = np.stack([self.gaps(problem, end)[:, None] for end in pair])
         size = 8 * (problem.X.shape[1] if self.on_columns else len(problem.Y)) ** 2
         reason = "linear functions of columns" if self.on_columns else "one coefficient per row"
         residual = float(np.abs(gaps[0]).max(initial=0.0))
+        name = "newton" if self.on_response else self.settings.optimizer
         info = SolverInfo(name, reason, time.perf_counter() - start, size, residual)
         cells = problem.cells or one_cell(len(problem.Y))
         there = problem.pool_cells or one_cell(problem.pool.n_rows)
@@ -208,17 +215,6 @@ class Minimisation:
         )
         return replace(self, problem=whole)
 
-    @staticmethod
-    def _joined(end: _End) -> _End:
-        """A function whose values on the pool follow those on the training rows."""
-        values = np.vstack([end.fitted, end.pool])
-        return replace(end, fitted=values, pool=values[:0])
-
-    def _split(self, end: _End) -> _End:
-        """The inverse of `_joined`."""
-        n, values = len(self.y), end.fitted
-        return replace(end, fitted=values[:n], pool=values[n:])
-
     def space(self, problem: ConstrainedProblem) -> FunctionSpace:
         """The functions that meet the functionals of a problem."""
         prepare = ColumnFunctions.prepare if self.on_columns else KernelFunctions.prepare
@@ -228,7 +224,7 @@ class Minimisation:
         self,
         problem: ConstrainedProblem,
         name: str,
-        start: Run | None,
+        earlier: Run | None,
         max_iter: int | None = None,
         bend: Bend | None = None,
     ) -> _End:
@@ -243,13 +239,15 @@ class Minimisation:
         descent = Descent(
             space, self.loss, self.y, self.weights, self.alpha, self.watch, name, bend
         )
-        method = self.method if max_iter is None else replace(self.method, max_iter=max_iter)
-        if start is not None and len(start.c) == space.size:
+        settings = self.settings
+        if max_iter is not None:
+            settings = replace(settings, max_iter=max_iter)
+        if earlier is not None and len(earlier.c) == space.size:
             with np.errstate(over="ignore", invalid="ignore"):
-                warm = descent.objective(start.c, space.values(start.c), start.b)
+                warm = descent.objective(earlier.c, space.values(earlier.c), earlier.b)
                 if bend is not None or warm <= descent.objective(c, space.values(c), b):
-                    c, b = start.c, start.b
-        run = minimise(descent, method, c, b)
+                    c, b = earlier.c, earlier.b
+        run = minimise(descent, settings, c, b)
         coef, intercept = space.function(run.c, run.b)
         end = self._evaluated(coef, intercept, run)
         pulls = self.weights * self.loss.gradient(self.y, end.fitted[:, 0]) / 2
@@ -309,10 +307,10 @@ class Minimisation:
         for _ in range(_ROUNDS):
             scores = end.fitted
             linear = replace(self.problem, functionals=self._linearised(functionals, scores))
-            start = replace(end.run, c=end.coef[: len(end.run.c), 0])
+            earlier = replace(end.run, c=end.coef[: len(end.run.c), 0])
             bend = self._bend(end.multipliers, scores[:, 0])
             try:
-                end = self.end(linear, "constrained", start, 1, bend)
+                end = self.end(linear, "constrained", earlier, 1, bend)
             except (np.linalg.LinAlgError, ValueError):
                 return end, runs, False
             runs.append(end.run)

@@ -17,13 +17,7 @@ from meanparity.linalg.symmetric import row_blocks
 from meanparity.solvers.features import FeatureMap, KernelFeatures, LinearFeatures, whiten
 from meanparity.solvers.landmarks import LANDMARKS, choose_landmarks
 from meanparity.solvers.normal import SummedProblem, solve_sums
-from meanparity.solvers.problem import (
-    ConstrainedProblem,
-    Fit,
-    Solution,
-    Solver,
-    no_columns,
-)
+from meanparity.solvers.problem import ConstrainedProblem, Fit, Solution, Solver, no_columns
 from meanparity.state import stored
 
 _BLOCK = 2**20  # features computed at a time (8 MiB)
@@ -73,68 +67,51 @@ class Nystrom(Solver):
         self.random_state = random_state
         self.optimizer = optimizer
 
-    def features(
-        self, X: Features, kernel: AbstractKernel, names: tuple[str, ...] | None
-    ) -> KernelFeatures:
-        """The feature map: kernel functions at landmarks among the rows of X, (n, d)."""
-        if kernel.is_precomputed:
-            raise ValueError(
-                "solver='nystrom' evaluates the kernel at landmarks, which kernel='precomputed' "
-                "does not allow. Pass the features and the kernel."
-            )
-        how = self.landmarks
-        if not isinstance(how, str):
-            points = self._given_landmarks(X.shape[1])
-        else:
-            if not is_position(self.n_components) or self.n_components < 1:
-                raise ValueError(
-                    f"n_components={self.n_components!r}. Pass an integer of 1 or more."
-                )
-            if how not in LANDMARKS:
-                self._refuse_landmarks()
-            chosen = choose_landmarks(
-                X, int(self.n_components), how, kernel, names, self.random_state
-            )
-            points = X[chosen].astype(float)
-        p = points.shape[0]
-        require_memory(
-            4 * 8 * p * p,
-            what=f"A kernel at {p:,} landmarks",
-            advice="Pass a smaller n_components.",
-        )
-        return KernelFeatures.from_landmarks(kernel, names, points, X.dtype)
-
-    def _given_landmarks(self, n_columns: int) -> Features:
-        if self.landmarks is None or np.ndim(self.landmarks) == 0:
-            self._refuse_landmarks()
-        points = check_array(
-            self.landmarks, accept_sparse="csr", dtype=float, input_name="landmarks"
-        )
-        if points.shape[1] != n_columns:
-            raise ValueError(
-                f"landmarks have {points.shape[1]} columns, but there are {n_columns} features. "
-                "Pass points with the columns that the kernel sees."
-            )
-        return points
-
-    def _refuse_landmarks(self) -> None:
-        raise ValueError(
-            f"landmarks={self.landmarks!r} is not known. Pass one of {', '.join(LANDMARKS)}, or "
-            "points."
-        )
-
     def solve(self, problem: ConstrainedProblem, reason: str = "asked for") -> Solution:
         """The constrained and the free minimiser; `reason` is why this solver was chosen."""
         start = time.perf_counter()
         if problem.kernel.is_linear:
             features: FeatureMap = LinearFeatures.near(problem.X, centred=problem.fit_intercept)
         else:
-            features = self.features(problem.X, problem.kernel, problem.names)
+            features = kernel_features(self, problem.X, problem.kernel, problem.names)
         return solve_sums(SummedProblem.from_problem(problem, features), start, f", {reason}")
 
     def solve_sums(self, problem: SummedProblem, start: float) -> Solution:
         """The same from sums over rows."""
         return solve_sums(problem, start)
+
+
+def kernel_features(
+    nystrom: Nystrom, X: Features, kernel: AbstractKernel, names: tuple[str, ...] | None
+) -> KernelFeatures:
+    """The feature map: kernel functions at landmarks among the rows of X, (n, d), or given ones."""
+    if kernel.is_precomputed:
+        raise ValueError(
+            "solver='nystrom' evaluates the kernel at landmarks, which kernel='precomputed' does "
+            "not allow. Pass the features and the kernel."
+        )
+    how, count = nystrom.landmarks, nystrom.n_components
+    if isinstance(how, str) and (not is_position(count) or count < 1):
+        raise ValueError(f"n_components={count!r}. Pass an integer of 1 or more.")
+    if how is None or (how not in LANDMARKS if isinstance(how, str) else np.ndim(how) == 0):
+        raise ValueError(
+            f"landmarks={how!r} is not known. Pass one of {', '.join(LANDMARKS)}, or points."
+        )
+    if isinstance(how, str):
+        chosen = choose_landmarks(X, int(count), how, kernel, names, nystrom.random_state)
+        points = X[chosen].astype(float)
+    else:
+        points = check_array(how, accept_sparse="csr", dtype=float, input_name="landmarks")
+        if points.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"landmarks have {points.shape[1]} columns, but there are {X.shape[1]} features. "
+                "Pass points with the columns that the kernel sees."
+            )
+    p = points.shape[0]
+    require_memory(
+        4 * 8 * p * p, what=f"A kernel at {p:,} landmarks", advice="Pass a smaller n_components."
+    )
+    return KernelFeatures.from_landmarks(kernel, names, points, X.dtype)
 
 
 def in_features(problem: ConstrainedProblem, features: KernelFeatures) -> ConstrainedProblem:

@@ -19,8 +19,6 @@ _FAINT = 1e-8  # directions below this share of the largest are not given a valu
 _FREE = 1e-6  # share of a direction that no row sees, above which it costs nothing to follow
 _ADVICE = "Use fewer columns, or ParityKernelRidge, whose cost grows with the rows instead."
 
-Moments = tuple[FloatArray, FloatArray]
-
 
 def require_columns_fit(n: int, d: int) -> None:
     """Refuse more columns than fit into memory."""
@@ -30,7 +28,7 @@ def require_columns_fit(n: int, d: int) -> None:
 
 
 def constrained_directions(
-    held: Sequence[Moments], targets: FloatArray
+    held: Sequence[tuple[FloatArray, FloatArray]], targets: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Directions of θ that the functionals see, and what θ has to be along them.
 

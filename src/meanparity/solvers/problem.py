@@ -64,8 +64,8 @@ class ConstrainedProblem:
         ℓ; the squared error by default.
     on_response : bool
         Whether the functionals are about responses μ(g) instead of scores g.
-    start : Solution or None
-        An earlier solution from which iterative solvers start.
+    earlier : Solution or None
+        A solution from which iterative solvers start.
     """
 
     X: Features
@@ -82,7 +82,7 @@ class ConstrainedProblem:
     pool_cells: Cells | None = None
     loss: Loss = field(default_factory=Squared)
     on_response: bool = False
-    start: Solution | None = None
+    earlier: Solution | None = None
 
     @cached_property
     def origin(self) -> FloatArray | None:

@@ -22,6 +22,7 @@ from meanparity.data.fit_input import (
     read_targets,
     sensitive_values,
 )
+from meanparity.data.groups import Cells
 from meanparity.data.partitions import Partitions, is_dask
 from meanparity.data.pool import Pool
 from meanparity.data.progress import with_progress
@@ -29,8 +30,9 @@ from meanparity.exceptions import did_you_mean
 from meanparity.kernels.spec import AbstractKernel
 from meanparity.linalg.parallel import ordered_map
 from meanparity.solvers.features import FeatureMap, KernelFeatures, LinearFeatures
-from meanparity.solvers.nystrom import Nystrom
-from meanparity.statistics.statistics import KeyedCells, Statistics
+from meanparity.solvers.nystrom import Nystrom, kernel_features
+from meanparity.solvers.sums import sum_rows
+from meanparity.statistics.statistics import KeyedCells, Statistics, cell_values
 
 _SAMPLE = 20_000  # rows from which landmarks, and how columns are read, are settled
 
@@ -58,17 +60,34 @@ class Collector:
     nystrom: Nystrom
     fit_intercept: bool
 
-    def start(self, X: Any, y: Any, **people: Any) -> Statistics:
+    def first_batch(self, X: Any, y: Any, **people: Any) -> Statistics:
         """Statistics of first rows, which settle the features and how columns are read."""
         data = read_fit_input(self.options, X, y, min_rows=1, **people)
         features = self._features(data.X, data.layout.feature_names)
         origin = data.Y.mean(axis=0) if self.fit_intercept else np.zeros(data.Y.shape[1])
-        return Statistics.from_input(data, features, origin, self.options.weight_scope)
+        return self._sums(data, features, origin)
 
     def _features(self, X: Features, names: tuple[str, ...] | None) -> FeatureMap:
         if self.kernel.is_linear:
             return LinearFeatures.near(X, centred=self.fit_intercept)
-        return self.nystrom.features(X, self.kernel, names)
+        return kernel_features(self.nystrom, X, self.kernel, names)
+
+    def _sums(self, data: FitInput, features: FeatureMap, y_origin: FloatArray) -> Statistics:
+        """Sum over rows, one block at a time."""
+        scope, rows = self.options.weight_scope, data.rows
+        w = data.sample_weight if scope != "loss" else None
+        cells = Cells(rows.codes, len(rows.cells), w)
+        loss, sums = sum_rows(features, data.X, data.Y - y_origin, cells, data.weights)
+        return Statistics(
+            data.layout,
+            features,
+            rows.schema,
+            data.single_output,
+            y_origin,
+            loss,
+            KeyedCells(cell_values(rows), sums),
+            "" if data.sample_weight is None else scope,
+        )
 
     def suits(self, features: FeatureMap) -> bool:
         """Whether statistics of these features can be used."""
@@ -99,12 +118,11 @@ class Collector:
             y=Y,
             n_rows=len(Y),
         )
-        scope = self.options.weight_scope
-        in_loss = weights if scope != "constraint" else None
+        in_loss = weights if self.options.weight_scope != "constraint" else None
         data = FitInput(
             so_far.layout, features, Y, in_loss, weights, rows, single_output, np.zeros(Y.shape[1])
         )
-        return Statistics.from_input(data, so_far.features, so_far.y_origin, scope)
+        return self._sums(data, so_far.features, so_far.y_origin)
 
     def pool(self, statistics: Statistics, pool: Pool) -> KeyedCells:
         """Sums over a pool, whose y is not known."""
@@ -161,11 +179,11 @@ class Collector:
         files = files.with_numbers([name for name in numbers if name not in own])
         every = [*numbers, *roles.sensitive, *roles.control]
         X, target, given = _split_table(files.sample(every, self._sample(total)), roles)
-        start = self.start(X, target, **given)
+        first = self.first_batch(X, target, **given)
 
         def batch_sums(table: Any) -> tuple[int, Statistics]:
             X, target, given = _split_table(table, roles)
-            return table.num_rows, self.add_batch(start, X, target, **given)
+            return table.num_rows, self.add_batch(first, X, target, **given)
 
         found = with_progress(ordered_map(batch_sums, files.batches(every)), total, "rows")
         return reduce(add, found)
@@ -179,11 +197,11 @@ class Collector:
         total = int(parts.lengths().sum())
         if not total:
             raise ValueError("X has no rows.")
-        start = self._start_of_partitions(parts.sample(self._sample(total)))
-        found: Statistics = parts.total(partial(_batch_sums, self, start))
+        first = self._first_of_partitions(parts.sample(self._sample(total)))
+        found: Statistics = parts.total(partial(_batch_sums, self, first))
         return found
 
-    def _start_of_partitions(self, sample: dict[int, dict[str, Any]]) -> Statistics:
+    def _first_of_partitions(self, sample: dict[int, dict[str, Any]]) -> Statistics:
         first, parts = next(iter(sample)), list(sample.values())
         for number, part in sample.items():
             for name, values in part.items():
@@ -196,7 +214,7 @@ class Collector:
         together = {name: _concatenate([part[name] for part in parts]) for name in parts[0]}
         given = dict.fromkeys(("sensitive_features", "control_features", "sample_weight"))
         try:
-            return self.start(together.pop("X"), together.pop("y"), **{**given, **together})
+            return self.first_batch(together.pop("X"), together.pop("y"), **{**given, **together})
         except ValueError as error:
             for number, part in sample.items():
                 if any(_has_missing(part[name]) for name in ("X", "y")):
@@ -292,9 +310,9 @@ def _concatenate(parts: list[Any]) -> Any:
 
 
 def _batch_sums(
-    collector: Collector, start: Statistics, X: Any, y: Any, **people: Any
+    collector: Collector, first: Statistics, X: Any, y: Any, **people: Any
 ) -> Statistics | None:
-    return collector.add_batch(start, X, y, **people) if X.shape[0] else None
+    return collector.add_batch(first, X, y, **people) if X.shape[0] else None
 
 
 def _pool_sums(

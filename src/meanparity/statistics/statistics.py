@@ -16,12 +16,11 @@ import numpy as np
 
 from meanparity._typing import FloatArray
 from meanparity.data.features import FeatureLayout
-from meanparity.data.fit_input import FitInput
 from meanparity.data.groups import Cells
 from meanparity.data.rows import Rows, Schema
 from meanparity.files import FORMAT, check_format, pack, unpack, write_atomically
 from meanparity.solvers.features import FeatureMap, LinearFeatures
-from meanparity.solvers.sums import CellSums, LossSums, sum_cells, sum_rows
+from meanparity.solvers.sums import CellSums, LossSums, sum_cells
 from meanparity.state import Reader, Writer, stored
 
 _WHAT = "file of statistics"
@@ -50,7 +49,7 @@ class KeyedCells:
     ) -> KeyedCells:
         """Sums over rows whose y is not known, such as those of a pool."""
         cells = Cells(rows.codes, len(rows.cells), weights)
-        return cls(_cell_values(rows), sum_cells(features, X, cells))
+        return cls(cell_values(rows), sum_cells(features, X, cells))
 
     def add(self, other: KeyedCells, sign: int = 1) -> KeyedCells:
         """The sums over the rows of both; with sign −1, without the rows of the other."""
@@ -83,7 +82,8 @@ class KeyedCells:
         return Rows.from_cells(schema, self.values, self.sums.mass, self.sums.counts, means)
 
 
-def _cell_values(rows: Rows) -> tuple[tuple[Hashable, ...], ...]:
+def cell_values(rows: Rows) -> tuple[tuple[Hashable, ...], ...]:
+    """The sensitive and then the control values of each cell."""
     return tuple(rows.cell_values(cell) for cell in range(len(rows.cells)))
 
 
@@ -125,29 +125,6 @@ class Statistics:
     loss: LossSums
     cells: KeyedCells
     weight_scope: str = ""
-
-    @classmethod
-    def from_input(
-        cls,
-        data: FitInput,
-        features: FeatureMap,
-        y_origin: FloatArray,
-        weight_scope: str,
-    ) -> Statistics:
-        """Sum over the rows of a training set, one block at a time."""
-        w = data.sample_weight if weight_scope != "loss" else None
-        cells = Cells(data.rows.codes, len(data.rows.cells), w)
-        loss, sums = sum_rows(features, data.X, data.Y - y_origin, cells, data.weights)
-        return cls(
-            data.layout,
-            features,
-            data.rows.schema,
-            data.single_output,
-            y_origin,
-            loss,
-            KeyedCells(_cell_values(data.rows), sums),
-            "" if data.sample_weight is None else weight_scope,
-        )
 
     @property
     def n_rows(self) -> int:
@@ -220,19 +197,6 @@ class Statistics:
             cells = replace(cells, sums=cells.sums.shift(change.shift, targets))
         return replace(self, loss=loss, cells=cells, weight_scope="".join(scopes))
 
-    def uncentred(self) -> Statistics:
-        """The same sums about an origin of zero, for a fit without an intercept."""
-        if not isinstance(self.features, LinearFeatures) or not self.features.origin.any():
-            return self
-        none = np.zeros(len(self.y_origin))
-        back = -self.features.origin
-        return replace(
-            self,
-            features=LinearFeatures(np.zeros(self.features.width)),
-            loss=self.loss.shift(back, none),
-            cells=replace(self.cells, sums=self.cells.sums.shift(back, none)),
-        )
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a file of arrays and JSON, which cannot run code.
 
@@ -263,3 +227,16 @@ class Statistics:
         if not isinstance(found, Statistics):
             raise ValueError(f"{path} is not a {_WHAT} of meanparity.")
         return found
+
+
+def uncentred(statistics: Statistics) -> Statistics:
+    """The same sums about an origin of zero, for a fit without an intercept."""
+    features, none = statistics.features, np.zeros(len(statistics.y_origin))
+    if not isinstance(features, LinearFeatures) or not features.origin.any():
+        return statistics
+    return replace(
+        statistics,
+        features=LinearFeatures(np.zeros(features.width)),
+        loss=statistics.loss.shift(-features.origin, none),
+        cells=replace(statistics.cells, sums=statistics.cells.sums.shift(-features.origin, none)),
+    )
