@@ -223,9 +223,9 @@ def _few_texts(values: NDArray[Any]) -> tuple[list[Hashable], IntArray] | None:
             part = slice(start, start + _COMPARED_ROWS)
             found = np.searchsorted(keys[order], _keys(words[part], columns))
             codes[part] = order[np.minimum(found, len(levels) - 1)]
-            same = (words[part] == known[codes[part]]).all(axis=1)
+            same = words[part] == known[codes[part]]
             if not same.all():
-                wrong.append(values[part][~same])
+                wrong.append(values[part][~same.all(axis=1)])
         if not wrong:
             return levels.tolist(), codes
         levels = np.union1d(levels, np.concatenate(wrong)[:_SORTED_ROWS])

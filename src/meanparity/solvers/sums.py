@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dgemm
 
 from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.data.groups import Cells, group_sums
@@ -22,6 +23,8 @@ from meanparity.state import stored
 
 BLOCK = 2**21  # features of a block (8 MiB in single precision)
 AT_ONCE = 2**18  # features computed at a time, few enough for the cache (2 MiB)
+_NARROW = 48  # columns up to which general products are faster than symmetric ones
+_SMALL_PRODUCT = 2**19  # multiplications for which waking other threads of the BLAS does not pay
 _FEW_CELLS = 32  # cells up to which a product with indicators is faster than sums one by one
 
 
@@ -284,9 +287,11 @@ def _sum_columns(
     Both are written to buffers that stay in the cache, a few rows at a time.
     """
     (b, m), p = Y.shape, features.width
-    c, rows = 1 + 2 * m, max(min(b, AT_ONCE // (p + 1)), 256)
+    c, narrow = 1 + 2 * m, p <= _NARROW
+    at_once = _SMALL_PRODUCT // max(p, c + k) if narrow else AT_ONCE
+    rows = max(min(b, at_once // p), 256)
     psi, F, cells = np.empty((rows, p)), np.ones((c + k, rows)), np.arange(k)[:, None]
-    gram, sums, others = np.zeros((p, p)), np.zeros((c + k, p)), np.zeros((c + k, c))
+    gram, sums, others = np.zeros((p, p), order="F"), np.zeros((c + k, p)), np.zeros((c + k, c))
     for part in row_blocks(b, rows):
         size = part.stop - part.start
         z, f = features.raw(X[part], psi[:size]), F[:, :size]
@@ -302,7 +307,10 @@ def _sum_columns(
         others += left @ f[:c].T
         if u is not None:
             z = np.multiply(z, np.sqrt(u[part])[:, None], out=psi[:size])
-        gram += z.T @ z
+        if narrow:  # symmetric products of few columns are slower
+            gram = dgemm(1.0, z.T, z.T, 1.0, gram, trans_b=True, overwrite_c=True)
+        else:
+            gram += z.T @ z
     y, squares = slice(1, 1 + m), slice(1 + m, c)
     loss = LossSums(
         b, float(others[0, 0]), sums[0], sums[0], gram, sums[y].T, others[0, y], others[0, squares]
