@@ -334,3 +334,26 @@ def test_a_limit_that_cannot_be_met_leaves_the_earlier_model_as_it_was():
         model.set_params(max_gap=0.0).fit(2 * X, -y, sensitive_features=s)
     assert model.tradeoff_ is tradeoff
     assert np.array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("refused_by", ["max_gap", "statistics"])
+def test_a_refused_fit_leaves_the_earlier_model(data, refused_by):
+    """Also the number and the names of its columns."""
+    X, y, _ = data
+    first = pd.DataFrame(X, columns=["a", "b", "c"])
+    other = pd.DataFrame(X[:, :2], columns=["d", "e"])
+    grade = np.arange(30) % 3
+    model = ParityRidge(max_gap=1e-6).fit(first, y, sensitive_features=grade)
+    before, expected = dict(vars(model)), model.predict(first)
+    if refused_by == "max_gap":
+        model.set_params(constraint=CovarianceParity())
+        with pytest.raises(ValueError, match="No position of the dial has gaps of at most 1e-06"):
+            model.fit(other, y, sensitive_features=grade)
+        model.set_params(constraint=before["constraint"])
+    else:
+        sums = ParityRidge().statistics(other, y, sensitive_features=np.zeros(30))
+        with pytest.raises(ValueError, match="one group only"):
+            model.fit_statistics(sums)
+    assert list(vars(model)) == list(before)
+    assert all(vars(model)[name] is value for name, value in before.items())
+    assert np.array_equal(model.predict(first), expected)

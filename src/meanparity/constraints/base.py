@@ -15,10 +15,10 @@ from meanparity.data.rows import Rows
 
 _ABOUT_FUNCTIONALS = {
     "describe",
+    "group_gaps",
     "needs_rows",
     "compares_errors",
     "uses_control",
-    "compares_means",
     "reports_groups",
     "reads_values",
 }
@@ -47,10 +47,8 @@ class Constraint(BaseEstimator, ABC):  # type: ignore[misc]
         targets are ``Cᵀ y``, plus numbers that do not depend on y.
     uses_control : bool
         Whether it takes control features into account; otherwise they are refused.
-    compares_means : bool
-        Whether its functionals are the contrasts of group means themselves.
     reports_groups : bool
-        Whether the reported gaps are those of group means rather than of its functionals.
+        Whether a fit reports its `group_gaps` rather than the gaps of its functionals.
     reads_values : bool
         Whether it uses sensitive numbers as they are, so that it does not matter which columns
         are continuous.
@@ -66,7 +64,6 @@ class Constraint(BaseEstimator, ABC):  # type: ignore[misc]
     )
     compares_errors: ClassVar[bool] = False
     uses_control: ClassVar[bool] = False
-    compares_means: ClassVar[bool] = False
     reports_groups: ClassVar[bool] = False
     reads_values: ClassVar[bool] = False
 
@@ -117,8 +114,13 @@ class Constraint(BaseEstimator, ABC):  # type: ignore[misc]
         """Whether meeting this constraint gives every group of these rows the same mean."""
         return self.functionals(rows).implies_mean_parity
 
-    def contrasts(self, rows: Rows) -> Functionals:
-        """The gaps on any rows: by default differences of group means; possibly none at all."""
+    def group_gaps(self, rows: Rows, functionals: Functionals | None = None) -> Functionals:
+        """How far groups are apart on any rows: by default differences of their means.
+
+        Curves, reports and cross-validation show the `gaps` of these functionals for what is
+        `compared`. There may be none. `functionals` are those of the constraint on these rows; they
+        are returned if their gaps are the same.
+        """
         return mean_contrasts(rows)
 
     def compared(self, values: FloatArray, y: FloatArray) -> FloatArray:

@@ -61,7 +61,7 @@ class MeanParity(Constraint):
 
     name: ClassVar[str] = "mean_parity"
     uses_control: ClassVar[bool] = True
-    compares_means: ClassVar[bool] = True
+    reports_groups: ClassVar[bool] = True
     compared_value: ClassVar[str] = "prediction"  # what `describe` says is equal on average
 
     intersectional: bool = True
@@ -128,13 +128,16 @@ class MeanParity(Constraint):
 
     def functionals(self, rows: Rows) -> Functionals:
         """Contrasts of the group means; `gaps` are the differences from the overall mean."""
-        functionals = self.contrasts(rows)
+        functionals = self._contrasts(rows)
         if not functionals.count:
             _refuse_single_group(rows)
         return functionals
 
-    def contrasts(self, rows: Rows) -> Functionals:
+    def group_gaps(self, rows: Rows, functionals: Functionals | None = None) -> Functionals:
         """The same functionals, or none where there is nothing to equalise."""
+        return self._contrasts(rows) if functionals is None else functionals
+
+    def _contrasts(self, rows: Rows) -> Functionals:
         if not rows.schema.continuous and self.degree == 1 and self.n_knots is None:
             return mean_contrasts(rows)
         functions = NumberFunctions(self.degree, self.n_knots, getattr(self, "knots_", ()))
@@ -173,7 +176,7 @@ min_group_size
     training_only: ClassVar[str] = "it compares errors, which are not known for a pool"
     compares_errors: ClassVar[bool] = True
     uses_control: ClassVar[bool] = True
-    compares_means: ClassVar[bool] = True
+    reports_groups: ClassVar[bool] = True
     compared_value: ClassVar[str] = "prediction error"
 
     def functionals(self, rows: Rows) -> Functionals:
@@ -184,6 +187,7 @@ min_group_size
         return replace(functionals, targets=functionals.apply(rows.y), implies_mean_parity=False)
 
     describe = MeanParity.describe
+    group_gaps = MeanParity.group_gaps
     needs_rows = MeanParity.needs_rows
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint, CovarianceParity, MeanParity, ResidualParity
-from meanparity.constraints.contrasts import mean_contrasts
 from meanparity.constraints.functionals import Functionals, check_functionals
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import (
@@ -25,7 +24,6 @@ from meanparity.data.fit_input import (
     read_pool,
 )
 from meanparity.data.groups import Cells
-from meanparity.data.rows import Rows
 from meanparity.estimators._messages import (
     check_rows_and_pool,
     refuse_overflow,
@@ -51,71 +49,15 @@ PREDICTS_WITH = (*COLUMNS, "_function", "_loss", "classes_", "unfairness_", *_FU
 FIT_METADATA = {"sensitive_features": True, "control_features": True, "pool": True}
 
 
-@dataclass(frozen=True, eq=False)
-class Means:
-    """Means of one function in cells, and its gaps.
-
-    Parameters
-    ----------
-    cells, pool_cells : (k, m) arrays
-        Means in the cells of the training rows and of the pool.
-    gaps : (R, m) array
-        Gaps of the constraint's functionals, on the training rows and on the pool.
-    """
-
-    cells: FloatArray
-    pool_cells: FloatArray
-    gaps: FloatArray
+Parts = tuple[Functionals, Functionals]  # conditions on the training rows, and on the pool
+_NOWHERE = Functionals.none(0)
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """The gaps that are reported: those of the functionals, or of the groups they are about.
+class Means(NamedTuple):
+    """Means of one function in the cells of the training rows and of the pool, and its gaps."""
 
-    Parameters
-    ----------
-    labels : tuple of str, tuple of str
-        What each gap is about, on the training rows and on the pool.
-    here, there : Functionals or None
-        Functionals of means in cells that are reported instead of the constraint's own.
-    n_here : int
-        How many of the constraint's own gaps are on the training rows.
-    """
-
-    labels: tuple[tuple[str, ...], tuple[str, ...]]
-    here: Functionals | None
-    there: Functionals | None
-    n_here: int
-
-    @classmethod
-    def from_constraint(
-        cls, constraint: Constraint, data: FitInput, functionals: Functionals, pool: Functionals
-    ) -> Measured:
-        """What a constraint reports on the rows of a fit."""
-        found: list[Functionals | None] = [None, None]
-        parts = [(data.rows, functionals)] + ([(data.pool.rows, pool)] if data.pool else [])
-        if constraint.reports_groups:
-            for i, (rows, part) in enumerate(parts):
-                if rows.groups is not None and part.labels:
-                    found[i] = mean_contrasts(rows.by_cell)
-        own = (functionals, pool)
-        labels = [own[i].labels if part is None else part.labels for i, part in enumerate(found)]
-        return cls((labels[0], labels[1]), found[0], found[1], len(functionals.labels))
-
-    def gaps(self, means: Means) -> FloatArray:
-        """The reported gaps of a function: (r, m)."""
-        own = means.gaps[: self.n_here], means.gaps[self.n_here :]
-        here = own[0] if self.here is None else self.here.gaps(means.cells)
-        there = own[1] if self.there is None else self.there.gaps(means.pool_cells)
-        return np.vstack([here, there])
-
-    def by_name(self, gaps: FloatArray, single: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Gaps, (r, m), by name, on the training rows and on the pool."""
-        listed, (here, there) = (gaps[:, 0] if single else gaps).tolist(), self.labels
-        return (
-            dict(zip(here, listed[: len(here)], strict=True)),
-            dict(zip(there, listed[len(here) :], strict=True)),
-        )
+    cells: tuple[FloatArray, FloatArray]  # both (k, m)
+    gaps: FloatArray  # (R, m), of the functionals on the training rows and on the pool
 
 
 class ParityEstimator(BaseEstimator):  # type: ignore[misc]
@@ -176,10 +118,8 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
             control_features=control_features,
             sample_weight=sample_weight,
         )
-        if isinstance(X, np.ndarray):
-            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        else:
-            validate_data(self, X, skip_check_array=True)  # sets the names that scikit-learn knows
+        if not isinstance(X, np.ndarray):
+            _get_feature_names(X)  # scikit-learn refuses names of which only some are text
         people = check_rows_and_pool(constraint, data.rows, pool)
         if people is None:
             return data
@@ -187,10 +127,8 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _problem(self, constraint: Constraint, data: FitInput) -> ConstrainedProblem:
         """What to minimise, subject to what."""
-        rows, (n, m) = data.rows, data.Y.shape
-        on_train = constraint.parity_on != "pool"
-        functionals = constraint.functionals(rows) if on_train else Functionals.none(n)
-        check_functionals(functionals, type(constraint).__name__, n, m)
+        rows, m = data.rows, data.Y.shape[1]
+        functionals, pool = conditions(constraint, data)
         problem = ConstrainedProblem(
             data.X,
             data.Y,
@@ -208,7 +146,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         return replace(
             problem,
             pool_X=data.pool.X,
-            pool=pool_functionals(constraint, there, m),
+            pool=pool,
             pool_cells=Cells(there.codes, len(there.cells), there.weights),
         )
 
@@ -222,51 +160,47 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
             warn_about_input(constraint, data, problem.functionals, problem.pool)
             solution = solver.solve(problem)
         check_solution(solution, self.solver, problem.Y.shape[1])
-        self._store(constraint, data, problem.functionals, problem.pool, solution)
+        self._store(constraint, data, (problem.functionals, problem.pool), solution)
         return solution
 
     def _store(
         self,
         constraint: Constraint,
         data: FitInput,
-        functionals: Functionals,
-        pool: Functionals,
+        parts: Parts,
         solution: Solution,
     ) -> None:
         """Store the fitted attributes, and warn about what the fit leaves."""
         refuse_overflow(solution)
-        refuse_unmet(data, functionals, pool, solution)
-        rows, single = data.rows, data.single_output
-        measured = Measured.from_constraint(constraint, data, functionals, pool)
-        ends = [self._means(data, functionals, pool, solution, u) for u in (0.0, 1.0)]
-        of_ends = np.stack([measured.gaps(end) for end in ends])
-        tradeoff = self._tradeoff(constraint, data, measured, of_ends, solution)
+        refuse_unmet(data, *parts, solution)
+        rows, single, (functionals, pool) = data.rows, data.single_output, parts
+        ends = [self._means(data, parts, solution, u) for u in (0.0, 1.0)]
+        labels, of_ends = reported_gaps(constraint, data, parts, ends)
+        tradeoff = self._tradeoff(constraint, data, parts, of_ends, solution)
         function = tradeoff.at(self.unfairness)
         if self.max_gap is not None:
             function = tradeoff.for_gap(self.max_gap)
         u = function.unfairness
         assert u is not None
-        warn_about_result(data, functionals, pool, solution, u)
+        warn_about_result(data, *parts, solution, u)
 
         self.tradeoff_, self.unfairness_ = tradeoff, u
         residual, rounding = np.abs(solution.gaps[0]).max(initial=0.0), solution.rounding
         self.parity_residual_ = (1 - u) * max(float(residual), rounding)
         means, gaps = ends[int(u)], of_ends[int(u)]
         if 0 < u < 1:
-            means = self._means(data, functionals, pool, solution, u)
-            gaps = measured.gaps(means)
-        self.gaps_, self.pool_gaps_ = measured.by_name(gaps, single)
-        of_groups, self.group_counts_ = rows.group_means(means.cells), rows.group_counts
+            means = self._means(data, parts, solution, u)
+            gaps = reported_gaps(constraint, data, parts, [means])[1][0]
+        self.gaps_, self.pool_gaps_ = by_name(labels, gaps[:, 0] if single else gaps)
+        of_groups, self.group_counts_ = rows.group_means(means.cells[0]), rows.group_counts
         self.group_means_ = _as_floats(of_groups, single)
         self.pool_group_means_ = None
         if data.pool is not None:
-            of_pool = data.pool.rows.group_means(means.pool_cells)
+            of_pool = data.pool.rows.group_means(means.cells[1])
             self.pool_group_means_ = _as_floats(of_pool, single)
         self.continuous_ = rows.schema.continuous
         self.n_conditions_ = functionals.count + pool.count
-        self.implies_mean_parity_ = all(
-            part.implies_mean_parity for part in (functionals, pool) if part.count
-        )
+        self.implies_mean_parity_ = all(part.implies_mean_parity for part in parts if part.count)
         self.unconstrained_strata_ = dict(functionals.unconstrained) | {
             f"{name} (pool)": count for name, count in pool.unconstrained
         }
@@ -277,48 +211,42 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         self.__dict__.update(
             function_attributes(solution.basis, function.coef, function.intercept, single)
         )
-        self.n_features_in_ = data.layout.n_columns
-        if data.layout.names is None and hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_  # kernel values with training rows and pool have no names
+        self._store_columns(data.layout)
 
-    def _means(
-        self,
-        data: FitInput,
-        functionals: Functionals,
-        pool: Functionals,
-        solution: Solution,
-        unfairness: float,
-    ) -> Means:
+    def _store_columns(self, layout: FeatureLayout) -> None:
+        self.n_features_in_ = layout.n_columns
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if layout.names is not None:
+            self.feature_names_in_ = np.array(layout.names, dtype=object)
+
+    def _means(self, data: FitInput, parts: Parts, solution: Solution, u: float) -> Means:
         """Means and gaps of the function at a position of the dial."""
-        fair, free, u = solution.fair, solution.free, unfairness
-        return Means(
-            (1 - u) * fair.cell_means + u * free.cell_means,
-            (1 - u) * fair.pool_cell_means + u * free.pool_cell_means,
-            (1 - u) * solution.gaps[0] + u * solution.gaps[1],
-        )
+        fair, free = solution.fair, solution.free
+        here = (1 - u) * fair.cell_means + u * free.cell_means
+        there = (1 - u) * fair.pool_cell_means + u * free.pool_cell_means
+        return Means((here, there), (1 - u) * solution.gaps[0] + u * solution.gaps[1])
 
     def _tradeoff(
         self,
         constraint: Constraint,
         data: FitInput,
-        measured: Measured,
+        parts: Parts,
         gaps: FloatArray,
         solution: Solution,
     ) -> Tradeoff:
         """Everything between both ends; values of individual rows are not kept."""
-        if constraint.compares_means and measured.n_here:
-            of_groups = solution.gaps[:, : measured.n_here]
+        rows, ends = data.rows, (solution.fair, solution.free)
+        own = parts[0] if constraint.reports_groups and parts[0].labels else None
+        between = constraint.group_gaps(rows, own)
+        if between is own:
+            of_groups = solution.gaps[:, : len(between.labels)]
         else:
-            cells, ends = data.rows.by_cell, (solution.fair, solution.free)
-            assert cells.y is not None
-            contrasts = constraint.contrasts(cells) if measured.here is None else measured.here
-            compared = [constraint.compared(fit.cell_means, cells.y) for fit in ends]
-            of_groups = np.stack([contrasts.gaps(values) for values in compared])
+            assert rows.y is not None
+            y, mass = rows.cell_means(rows.y), rows.mass[:, None]
+            compared = [constraint.compared(fit.cell_means, y) for fit in ends]
+            of_groups = np.stack([between.gaps_of_sums(mass * values) for values in compared])
         sums = CurveSums(solution.errors, solution.variance, of_groups)
-        fair, free = (
-            replace(fit, fitted=None, pool=None) for fit in (solution.fair, solution.free)
-        )
-        rows = data.rows
+        fair, free = (replace(fit, fitted=None, pool=None) for fit in ends)
         if rows.sizes is not None and np.allclose(rows.mass * rows.sizes.mean(), rows.sizes):
             rows = replace(rows, weights=None)  # sums over rows of equal weight
         return Tradeoff(
@@ -431,14 +359,55 @@ def resolve_constraint(constraint: str | Constraint) -> Constraint:
     )
 
 
-def pool_functionals(constraint: Constraint, rows: Rows, n_outputs: int) -> Functionals:
-    """The functionals of a constraint on the pool; errors say that they are about the pool."""
+def conditions(constraint: Constraint, data: FitInput) -> Parts:
+    """The functionals of a constraint on the training rows and on the pool."""
+    name, (n, m) = type(constraint).__name__, data.Y.shape
+    if constraint.parity_on == "pool":
+        here = Functionals.none(n)
+    else:
+        here = constraint.functionals(data.rows)
+        check_functionals(here, name, n, m)
+    if data.pool is None:
+        return here, _NOWHERE
     try:
-        functionals = constraint.functionals(rows)
-        check_functionals(functionals, type(constraint).__name__, rows.n_rows, n_outputs)
-        return functionals
+        there = constraint.functionals(data.pool.rows)
+        check_functionals(there, name, len(data.pool.rows.codes), m)
     except ValueError as error:
         raise ValueError(f"In the pool: {error}") from error
+    return here, there
+
+
+def reported_gaps(
+    constraint: Constraint, data: FitInput, parts: Parts, means: Sequence[Means]
+) -> tuple[list[tuple[str, ...]], FloatArray]:
+    """The gaps that a fit reports, of e functions, (e, r, m), and what each of them is about.
+
+    These are the gaps between groups, if the constraint says so and there are any groups, and else
+    those of its functionals; on the training rows, and then on the pool.
+    """
+    labels, found, n_here = [], [], len(parts[0].labels)
+    for i, part in enumerate(parts):
+        rows = data.rows if data.pool is None or not i else data.pool.rows
+        gaps = [one.gaps[n_here:] if i else one.gaps[:n_here] for one in means]
+        if constraint.reports_groups and part.labels and rows.schema.categories:
+            own, part = part, constraint.group_gaps(rows, part)
+            if part is not own:
+                mass = rows.mass[:, None]
+                gaps = [part.gaps_of_sums(mass * one.cells[i]) for one in means]
+        labels.append(part.labels)
+        found.append(np.stack(gaps))
+    return labels, np.concatenate(found, axis=1)
+
+
+def by_name(
+    labels: Sequence[tuple[str, ...]], gaps: FloatArray
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Gaps by name, on the training rows and on the pool."""
+    (here, there), listed = labels, gaps.tolist()
+    return (
+        dict(zip(here, listed[: len(here)], strict=True)),
+        dict(zip(there, listed[len(here) :], strict=True)),
+    )
 
 
 def _as_floats(means: dict[Any, FloatArray], single_output: bool) -> dict[Any, Any]:

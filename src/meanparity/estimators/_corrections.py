@@ -16,7 +16,7 @@ from meanparity.constraints.functionals import Functionals
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import FitInput, InputOptions, read_fit_input
 from meanparity.data.rows import Rows, Schema, refuse_identifier
-from meanparity.estimators._base import Means, Measured
+from meanparity.estimators._base import Means, by_name, reported_gaps
 from meanparity.estimators._messages import (
     refuse_overflow,
     warn_about_gaps,
@@ -63,12 +63,7 @@ class Effect:
 
     def gaps(self, unfairness: float) -> tuple[dict[str, float], dict[str, float]]:
         """Gaps at a position of the dial, on the rows of fit and on the pool."""
-        values = ((1 - unfairness) * self.after + unfairness * self.before).tolist()
-        here, there = self.labels
-        return (
-            dict(zip(here, values[: len(here)], strict=True)),
-            dict(zip(there, values[len(here) :], strict=True)),
-        )
+        return by_name(self.labels, (1 - unfairness) * self.after + unfairness * self.before)
 
 
 def check_space(correction: Any) -> ParityRidge | ParityKernelRidge:
@@ -207,15 +202,12 @@ class FunctionCorrection:
         fits = [replace(solution.fair, fitted=v, pool=p if data.pool else None) for v, p in ends]
         shown = replace(solution, fair=fits[0], free=fits[1], gaps=gaps)
         warn_about_result(data, scaled.functionals, scaled.pool, shown, 0.0)
-        measured = Measured.from_constraint(constraint, data, here, there)
-        after, before = (
-            measured.gaps(_means(data, values, own))[:, 0]
-            for values, own in zip(ends, gaps, strict=True)
-        )
+        means = [_means(data, values, own) for values, own in zip(ends, gaps, strict=True)]
+        labels, (after, before) = reported_gaps(constraint, data, (here, there), means)
         effect = Effect(
-            measured.labels,
-            before,
-            after,
+            (labels[0], labels[1]),
+            before[:, 0],
+            after[:, 0],
             float(np.abs(gaps[0]).max(initial=0.0)),
             float(np.sqrt(problem.shares @ g[:, 0] ** 2)),
         )
@@ -290,10 +282,8 @@ def _minus(functionals: Functionals, values: FloatArray) -> Functionals:
 
 def _means(data: FitInput, values: tuple[FloatArray, FloatArray], gaps: FloatArray) -> Means:
     """Means in cells of values on the training rows and on the pool."""
-    cells, pool_cells = data.rows.cell_means(values[0]), np.zeros((0, 1))
-    if data.pool is not None:
-        pool_cells = data.pool.rows.cell_means(values[1])
-    return Means(cells, pool_cells, gaps)
+    pool = values[1] if data.pool is None else data.pool.rows.cell_means(values[1])
+    return Means((data.rows.cell_means(values[0]), pool), gaps)
 
 
 def _evaluated(solution: Solution, problem: ConstrainedProblem) -> tuple[FloatArray, FloatArray]:

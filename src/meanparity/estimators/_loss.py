@@ -12,13 +12,12 @@ from sklearn.utils import column_or_1d
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint
-from meanparity.constraints.functionals import Functionals
 from meanparity.data.fit_input import FitInput
 from meanparity.estimators._base import (
     KernelParameters,
     Means,
-    Measured,
     ParityEstimator,
+    Parts,
 )
 from meanparity.losses.base import Loss
 from meanparity.solvers.choose import resolve_loss_solver
@@ -104,12 +103,12 @@ class LossEstimator(KernelParameters, ParityEstimator):
         self,
         constraint: Constraint,
         data: FitInput,
-        measured: Measured,
+        parts: Parts,
         gaps: FloatArray,
         solution: Solution,
     ) -> LossTradeoff:
         assert isinstance(data, LossInput)
-        found = super()._tradeoff(constraint, data, measured, gaps, solution)
+        found = super()._tradeoff(constraint, data, parts, gaps, solution)
         fair, free = solution.fair.fitted, solution.free.fitted
         assert solution.norms is not None
         assert fair is not None
@@ -132,28 +131,19 @@ class LossEstimator(KernelParameters, ParityEstimator):
             data.classes,
         )
 
-    def _means(
-        self,
-        data: FitInput,
-        functionals: Functionals,
-        pool: Functionals,
-        solution: Solution,
-        unfairness: float,
-    ) -> Means:
+    def _means(self, data: FitInput, parts: Parts, solution: Solution, u: float) -> Means:
         assert isinstance(data, LossInput)
-        u = unfairness
         if not data.on_response or data.loss.is_identity or u in (0.0, 1.0):
-            return super()._means(data, functionals, pool, solution, unfairness)
+            return super()._means(data, parts, solution, u)
         # the response of a mixture of scores is not the mixture of responses
-        values, gaps = [], [np.zeros((0, 1))]
-        for name, part in (("fitted", functionals), ("pool", pool)):
-            fair, free = (getattr(end, name) for end in (solution.fair, solution.free))
-            values.append(data.loss.response((1 - u) * fair + u * free))
-            gaps += [part.gaps(values[-1])] if len(part) else []
-        pool_cells = np.zeros((0, 1))
-        if data.pool is not None:
-            pool_cells = data.pool.rows.cell_means(values[1])
-        return Means(data.rows.cell_means(values[0]), pool_cells, np.vstack(gaps))
+        ends = (solution.fair, solution.free)
+        fitted, pool = ([getattr(end, name) for end in ends] for name in ("fitted", "pool"))
+        here, there = (
+            data.loss.response((1 - u) * fair + u * free) for fair, free in (fitted, pool)
+        )
+        gaps = [f.gaps(values) for f, values in zip(parts, (here, there), strict=True) if len(f)]
+        pool_means = there[:0] if data.pool is None else data.pool.rows.cell_means(there)
+        return Means((data.rows.cell_means(here), pool_means), np.vstack([there[:0], *gaps]))
 
     def _refuse_scale(self, constraint: Constraint, loss: Loss, on_response: bool) -> None:
         """Refuse what has no meaning on the scale of the constraint."""

@@ -14,14 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray
 from meanparity.constraints import Constraint
-from meanparity.constraints.functionals import Functionals, check_functionals
 from meanparity.data.features import in_memory
 from meanparity.data.fit_input import FitInput, PoolInput, check_alpha
 from meanparity.data.partitions import is_dask
 from meanparity.estimators._base import (
     FIT_METADATA,
     ParityEstimator,
-    pool_functionals,
+    Parts,
+    conditions,
 )
 from meanparity.estimators._messages import (
     pool_to_hold_on,
@@ -158,7 +158,7 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
             )
             for name in [n for n in vars(self) if n.endswith("_") or n == "_function"]:
                 delattr(self, name)  # an earlier fit is not a fit to these rows
-            self._restore_columns(total)
+            self._store_columns(total.layout)
             self.statistics_ = total
             return self
         return self.fit_statistics(total)
@@ -182,18 +182,15 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         collector = self._collector(constraint)
         _check_statistics(statistics, constraint, collector)
         kept, statistics = statistics, statistics if self.fit_intercept else uncentred(statistics)
-        self._restore_columns(statistics)
         people = pool_to_hold_on(constraint, pool)
         pool_cells = None if people is None else collector.pool(statistics, people)
         data = _input_from_statistics(statistics, pool_cells)
         refuse_unused_control(constraint, data.rows)
         with np.errstate(over="ignore", invalid="ignore"):
-            functionals, there = _cell_functionals(constraint, data)
-            warn_about_input(constraint, data, functionals, there)
-            solution = self._solve_statistics(
-                statistics, pool_cells, functionals, there, collector, start
-            )
-        self._store(constraint, data, functionals, there, _in_cell_order(solution, data))
+            parts = conditions(constraint, data)
+            warn_about_input(constraint, data, *parts)
+            solution = self._solve_statistics(statistics, pool_cells, parts, start)
+        self._store(constraint, data, parts, _in_cell_order(solution, data))
         self.statistics_ = kept
         return self
 
@@ -201,9 +198,7 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         self,
         statistics: Statistics,
         pool_cells: KeyedCells | None,
-        functionals: Functionals,
-        pool: Functionals,
-        collector: Collector,
+        parts: Parts,
         start: float,
     ) -> Solution:
         fit_intercept, m = bool(self.fit_intercept), len(statistics.y_origin)
@@ -212,7 +207,7 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         there = None if pool_cells is None else pool_cells.sums
         held = [
             Held(part.moments(sums.means - moments.mean, slice(None)), part)
-            for part, sums in ((functionals, cells), (pool, there))
+            for part, sums in zip(parts, (cells, there), strict=True)
             if sums is not None
         ]
         alpha = check_alpha(self.alpha, m)
@@ -236,12 +231,6 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
             self._options(constraint), self._kernel(), nystrom, bool(self.fit_intercept)
         )
 
-    def _restore_columns(self, statistics: Statistics) -> None:
-        """Set the columns that the statistics are about."""
-        self.n_features_in_ = statistics.layout.n_columns
-        if statistics.layout.names is not None:
-            self.feature_names_in_ = np.array(statistics.layout.names, dtype=object)
-
 
 def _input_from_statistics(statistics: Statistics, pool: KeyedCells | None) -> FitInput:
     """The cells as rows, each of which stands for many."""
@@ -261,17 +250,6 @@ def _input_from_statistics(statistics: Statistics, pool: KeyedCells | None) -> F
     if pool is None:
         return data
     return replace(data, pool=PoolInput(None, pool.as_rows(statistics.schema, np.zeros(0))))
-
-
-def _cell_functionals(constraint: Constraint, data: FitInput) -> tuple[Functionals, Functionals]:
-    m = data.Y.shape[1]
-    here = Functionals.none(data.rows.n_rows)
-    if constraint.parity_on != "pool":
-        here = constraint.functionals(data.rows)
-        check_functionals(here, type(constraint).__name__, data.rows.n_rows, m)
-    if data.pool is None:
-        return here, Functionals.none(0)
-    return here, pool_functionals(constraint, data.pool.rows, m)
 
 
 def _in_cell_order(solution: Solution, data: FitInput) -> Solution:

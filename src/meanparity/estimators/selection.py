@@ -128,14 +128,14 @@ def select(
 ) -> Found:
     """Choose among candidates by their predictions, (n, m), for rows that were held out."""
     weights = np.ones(len(data.Y)) if data.weights is None else data.weights
-    contrasts = constraint.contrasts(data.rows)
+    between = constraint.group_gaps(data.rows)
     candidates, losses, gaps = [], [], []
     for candidate, predicted in predictions:
         errors = ((data.Y - predicted) ** 2).mean(axis=1)
         compared = constraint.compared(predicted, data.Y)
         candidates.append(candidate)
         losses.append(float(weights @ errors / weights.sum()))
-        gaps.append(float(np.abs(contrasts.gaps(compared)).max(initial=0.0)))
+        gaps.append(float(np.abs(between.gaps(compared)).max(initial=0.0)))
     losses_array, gaps_array = np.array(losses), np.array(gaps)
     return Found(candidates, losses_array, gaps_array, scoring.choose(losses_array, gaps_array))
 

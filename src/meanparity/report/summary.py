@@ -299,7 +299,7 @@ def _curve(predicted: PredictedRows, comparison: Comparison, rows: Rows) -> dict
     return {
         "errors": sums.products[:, :, 0].tolist() if known else None,
         "variance": float(sums.variance[0]) if known else None,
-        "gap_labels": list(comparison.constraint.contrasts(rows).labels),
+        "gap_labels": list(comparison.constraint.group_gaps(rows).labels),
         "gaps": sums.gaps[:, :, 0].tolist(),
     }
 

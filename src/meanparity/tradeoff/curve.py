@@ -118,12 +118,12 @@ class CurveSums:
         """
         shares = np.full(len(y), 1 / len(y)) if shares is None else shares
         errors = np.stack([fair - y, free - y])
-        contrasts = comparison.constraint.contrasts(rows)
+        between = comparison.constraint.group_gaps(rows)
         compared = (comparison.constraint.compared(values, y) for values in (fair, free))
         return cls(
             np.einsum("n,anm,bnm->abm", shares, errors, errors),
             shares @ (y - shares @ y) ** 2,
-            np.stack([contrasts.gaps(values) for values in compared]),
+            np.stack([between.gaps(values) for values in compared]),
         )
 
     def curve(self, unfairness: Any = None) -> TradeoffCurve:

@@ -146,14 +146,14 @@ class LossTradeoff(Tradeoff):
         shares = np.full(len(y), 1 / len(y)) if shares is None else shares
         self.loss.check(y[:, 0])
         constraint = self.comparison.constraint
-        contrasts = constraint.contrasts(rows)
+        between = constraint.group_gaps(rows)
         variance = float(shares @ (y[:, 0] - shares @ y[:, 0]) ** 2)
         columns = []
         for position in u:
             scores = (1 - position) * fair + position * free
             response = self.loss.response(scores)
             values = response if self.on_response else scores
-            gaps = np.abs(contrasts.gaps(constraint.compared(values, y)))
+            gaps = np.abs(between.gaps(constraint.compared(values, y)))
             mse = float(shares @ (y - response)[:, 0] ** 2)
             loss = float(shares @ self.loss.value(y[:, 0], scores[:, 0]))
             columns.append((mse, gaps.sum(), gaps.max(initial=0.0), loss))
