@@ -10,8 +10,8 @@ Without row i, a fit to v has the values
 
     ``(Hv)_j − H_ji e_i``  at j ≠ i,  ``v_i − e_i``  at i,  ``e_i = (v_i − (Hv)_i) / (1 − h_i)``,
 
-so that the conditions on ν are q linear equations. Once the eigenvalues are there, every λ costs
-O(n²(k + m) + n q³).
+so that the conditions on ν are those of all rows, changed by two vectors. Once the eigenvalues are
+there, every λ costs O(n²(k + m) + n q²).
 
 **Folds**. In kernel fits, all penalties share the kernel matrix. In linear fits, each fold is
 reduced once, to a triangle R with ``RᵀR = [X Y]ᵀ[X Y]`` of its centred rows. Triangles of several
@@ -41,6 +41,7 @@ from meanparity.solvers.problem import ConstrainedProblem, Solver
 from meanparity.solvers.representers import KernelMatrix
 
 _BLOCK = 512
+_REGULAR = 1e-6  # a determinant above this says that no direction is lost
 Matrix = TypeVar("Matrix", bound=KernelMatrix)
 
 
@@ -174,35 +175,66 @@ class LeaveOneOut:
             if not T.shape[1]:
                 continue
             rows = np.flatnonzero(self.left_out.which == number)
-            own = T[self.left_out.codes[rows]]  # T'z_i, (r, q)
-            u = weights[rows, None]
-            # Cᵀ of the fits to y and to the columns of Z T, without row i
-            V = np.hstack([self.Y[rows], own])
-            HV = np.hstack([H[rows, :m], H[rows, m:] @ T])
-            error = (V - HV) / spare[rows, None]
-            lever = u * (HV[:, m:] - h[rows, None] * own)
-            values = (
-                np.hstack([T.T @ sums[:, :m], T.T @ sums[:, m:] @ T])
-                - (u * own)[:, :, None] * HV[:, None, :]
-                - lever[:, :, None] * error[:, None, :]
-            )
-            wanted, gram = values[:, :, :m] - self.left_out.targets[number], values[:, :, m:]
-            if self.left_out.compares_errors:  # Cᵀ y, without row i
-                wanted -= T.T @ totals - (u * own)[:, :, None] * self.Y[rows][:, None, :]
-            multipliers = _solve_each((gram + gram.transpose(0, 2, 1)) / 2, wanted)
-            own_free = (HV[:, m:] - h[rows, None] * own) / spare[rows, None]
-            fair[rows] -= np.einsum("rq,rqm->rm", own_free, multipliers)
+            wanted = T.T @ sums[:, :m] - self.left_out.targets[number]
+            fitted, y, lever = H[rows, :m], self.Y[rows], h[rows, None]
+            error = (y - fitted) / spare[rows, None]
+            on_own = fitted - lever * error
+            if self.left_out.compares_errors:
+                wanted, on_own = wanted - T.T @ totals, on_own - y
+            own, seen = T[self.left_out.codes[rows]], H[rows, m:] @ T
+            delta = weights[rows, None, None] * np.stack([on_own, error], axis=1)
+            M = np.array([[[0.0, 1.0], [1.0, -1.0]]]) - lever[:, :, None] * [[1.0, 0.0], [0.0, 0.0]]
+            M *= (weights[rows] / spare[rows])[:, None, None]
+            P = np.stack([own, seen], axis=1)
+            found = _multipliers_at_row(T.T @ sums[:, m:] @ T, wanted, P, M, delta)
+            fair[rows] -= (found[:, 1] - lever * found[:, 0]) / spare[rows, None]
         return fair, free
+
+
+def _multipliers_at_row(
+    G: FloatArray, w: FloatArray, P: FloatArray, M: FloatArray, delta: FloatArray
+) -> FloatArray:
+    """``P_i ν`` for the multipliers ν without each of r rows, ``(G − P_iᵀM_iP_i) ν = w − P_iᵀδ_i``.
+
+    It is the solution of two equations, ``(I − A_i M_i) x = P_i G⁻¹ w − A_i δ_i`` with
+    ``A_i = P_i G⁻¹ P_iᵀ``, unless G is singular with the row or without it.
+
+    Parameters
+    ----------
+    G, w : (q, q) and (q, m) arrays
+        The conditions with all rows.
+    P, M, delta : (r, 2, q), (r, 2, 2) and (r, 2, m) arrays
+        What each row adds to them.
+    """
+    G, across = (G + G.T) / 2, P.transpose(0, 2, 1)
+    regular, found = np.zeros(len(P), bool), np.empty(delta.shape)
+    if _determinants(G[None])[0] > _REGULAR:
+        PG = P @ np.linalg.inv(G)
+        A = PG @ across
+        D, right = np.eye(2) - A @ M, PG @ w - A @ delta
+        determinants = D[:, 0, 0] * D[:, 1, 1] - D[:, 0, 1] * D[:, 1, 0]
+        regular = np.abs(determinants) > 1e-3  # as in most rows
+        found[:, 0] = D[:, 1, 1, None] * right[:, 0] - D[:, 0, 1, None] * right[:, 1]
+        found[:, 1] = D[:, 0, 0, None] * right[:, 1] - D[:, 1, 0, None] * right[:, 0]
+        found /= np.where(regular, determinants, 1.0)[:, None, None]
+    if not regular.all():
+        rest = ~regular
+        gram = G - across[rest] @ M[rest] @ P[rest]
+        found[rest] = P[rest] @ _solve_each(gram, w - across[rest] @ delta[rest])
+    return found
+
+
+def _determinants(gram: FloatArray) -> FloatArray:
+    """Determinants of symmetric matrices, (r, q, q), scaled to diagonals of one: (r,)."""
+    sizes = np.einsum("rqq->rq", gram)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = np.where(sizes > 0, sizes**-0.5, 0.0)
+    return np.asarray(np.abs(np.linalg.det(scale[:, :, None] * gram * scale[:, None, :])))
 
 
 def _solve_each(gram: FloatArray, wanted: FloatArray) -> FloatArray:
     """Solve small systems (r, q, q) for (r, q, m); those that are singular for least norm."""
-    sizes = np.einsum("rqq->rq", gram)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scale = np.where(sizes > 0, sizes**-0.5, 0.0)
-    unit = scale[:, :, None] * gram * scale[:, None, :]
-    # a determinant that is not small says that no direction is lost
-    regular = np.abs(np.linalg.det(unit)) > 1e-6
+    regular = _determinants(gram) > _REGULAR
     found = np.empty_like(wanted)
     found[regular] = np.linalg.solve(gram[regular], wanted[regular])
     rest = ~regular

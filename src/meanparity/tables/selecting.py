@@ -24,7 +24,8 @@ _EXACT_ROWS = 2_000  # up to this many rows the kernel model is exact
 _SELECTION_ROWS = 20_000  # penalty and kernel width are selected on at most this many rows
 _MOST_CELLS = 200  # combinations of sensitive and control values that leave-one-out supports
 _LANDMARKS = 500
-_SCREENED_ROWS = 2_500  # the width is selected on at most this many rows
+_SCREENED_ROWS = 2_500  # the width is selected on at most this many rows,
+_SCREENED_LANDMARKS = 200  # with this many landmarks
 _WIDTHS = (0.1, 0.3, 1.0, 3.0)  # candidates for gamma, times the number of columns
 
 
@@ -80,7 +81,7 @@ def select_estimator(
         if len(rows.X) > _SCREENED_ROWS:
             progress("selecting the width of the kernel on a sample")
             few = _sample(rows, _SCREENED_ROWS, seed)
-            solver = Nystrom(_LANDMARKS, landmarks="uniform", random_state=seed)
+            solver = Nystrom(_SCREENED_LANDMARKS, landmarks="uniform", random_state=seed)
             screen = ParityKernelRidgeCV(gammas=gammas, cv=cv, **options).set_params(solver=solver)
             gammas = [_chosen(screen, few)[0]["gamma"]]
         progress("selecting the penalty of a kernel model")
