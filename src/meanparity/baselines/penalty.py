@@ -15,7 +15,7 @@ from meanparity.constraints import Functionals
 from meanparity.data.fit_input import check_alpha, check_flag
 from meanparity.data.rows import Rows
 from meanparity.estimators._base import KernelParameters, function_attributes
-from meanparity.solvers.penalised import Penalty, solve_penalised
+from meanparity.solvers.penalised import solve_penalised
 from meanparity.solvers.problem import ConstrainedProblem
 
 _FUNCTION_ATTRIBUTES = ("coef_", "dual_coef_", "X_fit_", "intercept_")
@@ -32,14 +32,14 @@ PENALTY_PREDICTS_WITH = (
 class PenaltyRidge(KernelParameters, MultiOutputMixin, Baseline):  # type: ignore[misc]
     """Base class of the penalty methods. Subclasses define what is penalised."""
 
-    _orthonormal: ClassVar[bool]  # see `Penalty`
+    _orthonormal: ClassVar[bool]  # see `solve_penalised`
     alpha: float
     penalty: float
     fit_intercept: bool
 
     @abstractmethod
     def _penalised_functions(self, rows: Rows) -> FloatArray:
-        """C, (n, p): what is penalised, for rows that are checked here; see `Penalty`."""
+        """C, (n, p): what is penalised, for rows that are checked here; see `solve_penalised`."""
 
     def fit(
         self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
@@ -74,8 +74,9 @@ class PenaltyRidge(KernelParameters, MultiOutputMixin, Baseline):  # type: ignor
             names=data.layout.feature_names,
         )
         with np.errstate(over="ignore", invalid="ignore"):  # refused with a message below
-            penalty = Penalty(C, strength, self._orthonormal)
-            coef, intercept, basis = solve_penalised(problem, penalty)
+            coef, intercept, basis = solve_penalised(
+                problem, C, strength, orthonormal=self._orthonormal
+            )
         if not np.isfinite(coef).all() or not np.isfinite(intercept).all():
             raise ValueError(
                 "The fit overflows: squares of the numbers in X or y are too large or too small "

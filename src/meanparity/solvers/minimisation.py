@@ -346,9 +346,9 @@ class Minimisation:
     def product(self, p: _End, q: _End) -> float:
         """The inner product of two functions without their intercepts."""
         if self.on_columns:
-            return float(p.coef[:, 0] @ q.coef[:, 0])
+            return float(np.vdot(p.coef, q.coef))
         values = np.vstack([q.fitted, q.pool])[: len(p.coef)] - q.intercept
-        return float(p.coef[:, 0] @ values[:, 0])
+        return float(np.vdot(p.coef, values))
 
     def _evaluated(self, coef: FloatArray, intercept: float, run: Run) -> _End:
         """A function with its values on all rows, computed in the same way as predictions."""
@@ -395,4 +395,4 @@ class Minimisation:
         coef, b = self.space(problem).function(theta[:, 0], b)  # meet the constraint up to rounding
         run = Run(theta[:, 0], b, 1, True, np.array([found.fun]), np.zeros(1))
         end = self._evaluated(coef, b, run)
-        return replace(end, run=replace(run, gap=np.array([self.watch(end.fitted[:, 0])])))
+        return replace(end, run=replace(run, gap=np.array([self.watch(end.fitted.ravel())])))

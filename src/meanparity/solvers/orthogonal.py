@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -212,16 +212,29 @@ class CentredRows:
         self, points: Features | None, functionals: Functionals
     ) -> tuple[FloatArray, FloatArray]:
         """``XᵀC``, (d, q), of functionals on points, and norms of the columns of ``√w X``, (d,)."""
-        M, squares = np.zeros((self.X.shape[1], len(functionals))), np.zeros(self.X.shape[1])
-        for block in self._blocks(functionals.n_rows if len(functionals) else 0):
+        n = functionals.n_rows if len(functionals) else 0
+        return self._moments(points, n, len(functionals), functionals.moments, functionals.weights)
+
+    def products(self, C: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """``XᵀC`` of the training rows, (d, p), and the norms of the columns of X, (d,)."""
+        n, p = C.shape
+        return self._moments(self.X, n, p, lambda X, block: X.T @ C[block], None)
+
+    def _moments(
+        self,
+        points: Features | None,
+        n: int,
+        width: int,
+        product: Callable[[FloatArray, slice], FloatArray],
+        weights: FloatArray | None,
+    ) -> tuple[FloatArray, FloatArray]:
+        total, squares = np.zeros((self.X.shape[1], width)), np.zeros(self.X.shape[1])
+        for block in self._blocks(n):
             assert points is not None
             X = self._centred(points[block])
-            M += functionals.moments(X, block)
-            weights = np.ones(len(X))
-            if functionals.weights is not None:
-                weights = functionals.weights[block]
-            squares += weights @ X**2
-        return M, np.sqrt(squares)
+            total += product(X, block)
+            squares += (np.ones(len(X)) if weights is None else weights[block]) @ X**2
+        return total, np.sqrt(squares)
 
     def rounding(self, R: FloatArray) -> float:
         """Singular values of the triangle R up to this size are rounding."""
@@ -230,15 +243,6 @@ class CentredRows:
             far = np.linalg.norm(self.x_mean) * np.linalg.norm(self.root)
         size = np.linalg.norm(R) * max(*self.X.shape, 50) + 8 * far
         return float(size * np.finfo(float).eps)
-
-    def products(self, C: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """``XᵀC`` of centred rows, (d, p), and the norms of the columns of X, (d,)."""
-        total, squares = np.zeros((self.X.shape[1], C.shape[1])), np.zeros(self.X.shape[1])
-        for block in self._blocks(len(C)):
-            X = self._centred(self.X[block])
-            total += X.T @ C[block]
-            squares += (X**2).sum(axis=0)
-        return total, np.sqrt(squares)
 
     def triangle(self) -> tuple[FloatArray, FloatArray]:
         """R with ``RᵀR = XᵀuX`` and ``RᵀRY = XᵀuY``, by orthogonal steps only."""

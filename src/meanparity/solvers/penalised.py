@@ -8,8 +8,6 @@ functions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.linalg
 
@@ -25,28 +23,8 @@ from meanparity.solvers.problem import Basis, ConstrainedProblem
 _ADVICE = "Fit on fewer rows, or use linear functions."
 
 
-@dataclass(frozen=True, eq=False)
-class Penalty:
-    """What is penalised, and how much.
-
-    Parameters
-    ----------
-    C : (n, p) array
-        Coefficients of the functions r, whose columns sum to zero; zero where the weight is.
-    strength : float
-        ζ.
-    orthonormal : bool
-        Whether the functions are replaced by an orthonormal basis of what they span, which makes
-        the penalty ``ζ‖g − Pg‖²`` with the projection P onto the functions on which they vanish.
-    """
-
-    C: FloatArray
-    strength: float
-    orthonormal: bool
-
-
 def solve_penalised(
-    problem: ConstrainedProblem, penalty: Penalty
+    problem: ConstrainedProblem, C: FloatArray, strength: float, *, orthonormal: bool
 ) -> tuple[FloatArray, FloatArray, Basis]:
     """The minimiser: for linear functions of few columns by columns, otherwise by rows.
 
@@ -54,8 +32,13 @@ def solve_penalised(
     ----------
     problem : ConstrainedProblem
         Rows, targets, weights and λ, the same for all outputs. Its functionals are not used.
-    penalty : Penalty
-        The additional penalty.
+    C : (n, p) array
+        Coefficients of the functions r, whose columns sum to zero; zero where the weight is.
+    strength : float
+        ζ.
+    orthonormal : bool
+        Whether the functions are replaced by an orthonormal basis of what they span, which makes
+        the penalty ``ζ‖g − Pg‖²`` with the projection P onto the functions on which they vanish.
 
     Returns
     -------
@@ -68,13 +51,13 @@ def solve_penalised(
     """
     alpha = float(problem.alpha[0])
     if not problem.prefers_columns:
-        return *_solve_dual(problem, penalty, alpha), problem.expansion
-    theta, intercept, centre = _solve_primal(problem, alpha, penalty)
+        return *_solve_dual(problem, alpha, C, strength, orthonormal), problem.expansion
+    theta, intercept, centre = _solve_primal(problem, alpha, C, strength, orthonormal)
     return theta, intercept, LinearFeatures(centre)
 
 
 def _solve_primal(
-    problem: ConstrainedProblem, alpha: float, penalty: Penalty
+    problem: ConstrainedProblem, alpha: float, C: FloatArray, strength: float, orthonormal: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Minimise ``Σ u (y − Xθ − b)² + λ‖θ‖² + ζ‖Rᵀθ‖²`` with ``R = XᵀC``, whatever the size of ζ.
 
@@ -82,8 +65,8 @@ def _solve_primal(
     """
     require_columns_fit(*problem.X.shape)
     rows = CentredRows.from_problem(problem)
-    R, norms = rows.products(penalty.C)
-    if penalty.orthonormal:
+    R, norms = rows.products(C)
+    if orthonormal:
         R = orthonormal_span(R, 10 * np.finfo(float).eps * np.linalg.norm(norms))
     triangle, targets = rows.triangle()
     if not np.isfinite(triangle).all() or not np.isfinite(norms).all():
@@ -96,21 +79,20 @@ def _solve_primal(
     psi = s[:, None] * (left[:, keep].T @ targets) / root
     seen, sizes, _ = np.linalg.svd((right @ R) / root, full_matrices=False)
     sizes = np.where(sizes > 1e-14 * sizes.max(initial=0.0), sizes, 0.0)
-    strength = penalty.strength * sizes**2
-    psi -= seen @ ((strength / (1 + strength))[:, None] * (seen.T @ psi))
+    shrunk = strength * sizes**2
+    psi -= seen @ ((shrunk / (1 + shrunk))[:, None] * (seen.T @ psi))
     theta = right.T @ (psi / root)
     return theta, rows.y_mean, rows.x_mean
 
 
 def _solve_dual(
-    problem: ConstrainedProblem, penalty: Penalty, alpha: float
+    problem: ConstrainedProblem, alpha: float, C: FloatArray, strength: float, orthonormal: bool
 ) -> tuple[FloatArray, FloatArray]:
     K, row_means = gram(problem.bound_kernel, problem.X, advice=_ADVICE), None
     if problem.fit_intercept:
         K, row_means = K.centre(problem.shares)
-    C, signs = penalty.C, np.ones(penalty.C.shape[1])
-    V = K.times(C)
-    if penalty.orthonormal:
+    V, signs = K.times(C), np.ones(C.shape[1])
+    if orthonormal:
         size = float(np.max(np.sqrt(np.abs(K.diagonal)) @ np.abs(C), initial=0.0) ** 2)
         W, signs = symmetric_basis(C.T @ V, float(np.finfo(float).eps) * size)
         C, V = C @ W, V @ W
@@ -122,13 +104,13 @@ def _solve_dual(
     rhs = np.hstack([root * (problem.Y - centre), C / np.where(root > 0, root, 1.0)])
     solved = root * _factorise(K, alpha).solve(rhs)
     coef, Z = solved[:, :m], solved[:, m:]
-    if penalty.strength > 0:
+    if strength > 0:
         # (I/ζ + VᵀZ)⁻¹, in whichever of two forms is of ordinary size
         products, seen = V.T @ Z, V.T @ coef
-        if penalty.strength * np.abs(products).max(initial=0.0) > 1:
-            small = np.diag(signs / penalty.strength) + products
+        if strength * np.abs(products).max(initial=0.0) > 1:
+            small = np.diag(signs / strength) + products
         else:
-            small, seen = np.diag(signs) + penalty.strength * products, penalty.strength * seen
+            small, seen = np.diag(signs) + strength * products, strength * seen
         coef = coef - Z @ _solve_small(small, seen)
     intercept = centre
     if row_means is not None:

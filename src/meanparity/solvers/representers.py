@@ -117,28 +117,22 @@ class Functions:
     def __len__(self) -> int:
         return int(self.basis.shape[1])
 
+    @property
+    def parts(self) -> tuple[FloatArray, ...]:
+        """Arrays with one column for each function."""
+        return self.on_rows, self.on_pool, self.values, self.basis
+
     def times(self, W: FloatArray) -> Functions:
         """Combinations of the functions, by the columns of W, (r, s)."""
-        return Functions(self.on_rows @ W, self.on_pool @ W, self.values @ W, self.basis @ W)
+        return Functions(*(part @ W for part in self.parts))
 
     def minus(self, other: Functions) -> Functions:
         """The functions minus others, one by one."""
-        return Functions(
-            self.on_rows - other.on_rows,
-            self.on_pool - other.on_pool,
-            self.values - other.values,
-            self.basis - other.basis,
-        )
+        return Functions(*(a - b for a, b in zip(self.parts, other.parts, strict=True)))
 
     def beside(self, other: Functions) -> Functions:
         """These functions and others, side by side."""
-        pairs = (
-            (self.on_rows, other.on_rows),
-            (self.on_pool, other.on_pool),
-            (self.values, other.values),
-            (self.basis, other.basis),
-        )
-        return Functions(*(np.hstack(pair) for pair in pairs))
+        return Functions(*map(np.hstack, zip(self.parts, other.parts, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import scipy.linalg
@@ -60,55 +59,6 @@ class Plane:
         return float(self.beta @ (self.beta * b - self.tau))
 
 
-class FunctionSpace(Protocol):
-    """The functions h, each given by its coefficients c, (p,)."""
-
-    @property
-    def plane(self) -> Plane:
-        """The affine space that h is part of."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Number of coefficients."""
-        ...
-
-    @property
-    def needs_values(self) -> bool:
-        """Whether inner products are computed from values on the training rows."""
-        ...
-
-    def values(self, c: FloatArray) -> FloatArray:
-        """Values of h on the training rows: (n,)."""
-        ...
-
-    def product(self, c: FloatArray, other: FloatArray, values: FloatArray) -> float:
-        """The inner product of two functions h; `values`, (n,), are those of the other."""
-        ...
-
-    def representer(self, pull: FloatArray) -> FloatArray:
-        """Coefficients of ``Σ_i pull_i κ(·, x_i)``, projected: (p,)."""
-        ...
-
-    def conditioner(self, alpha: float) -> Callable[[FloatArray], FloatArray]:
-        """A preconditioner: from the coefficients of a gradient to those of a step, (p,)."""
-        ...
-
-    def newton(
-        self, c: FloatArray, b: float, g: FloatArray, w: FloatArray, alpha: float
-    ) -> tuple[FloatArray, float]:
-        """The step to the minimum of ``Σ (2g_i δ_i + w_i δ_i²) + α‖·‖²`` in changes δ of values."""
-        ...
-
-    def function(self, c: FloatArray, b: float) -> tuple[FloatArray, float]:
-        """Coefficients, (q, 1), and intercept of the function g."""
-        ...
-
-    def multipliers(self, b: float, g: FloatArray, alpha: float) -> FloatArray:
-        """Lagrange multipliers of the functionals, (q,), at halves g of the loss's derivatives."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class KernelFunctions:
     """``h = Σ_i c_i κ̃(·, x_i)`` with the reproducing kernel κ̃ of the functions h.
@@ -123,16 +73,17 @@ class KernelFunctions:
         The problem, with its functionals and the pool.
     representers : Representers
         Representers of all functionals.
-    row_means, pool_means : arrays
-        Means that centring subtracted from the kernel matrix and from the pool's representers;
-        zero if the kernel is not centred.
+    row_means : (n,) array or None
+        Means that centring subtracted from the kernel matrix; None if it is not centred.
+    pool_means : (q_pool,) array
+        Means that centring subtracted from the pool's representers.
     """
 
     plane: Plane
     K: SymmetricMatrix
     problem: ConstrainedProblem
     representers: Representers
-    row_means: FloatArray
+    row_means: FloatArray | None
     pool_means: FloatArray
 
     @classmethod
@@ -142,11 +93,10 @@ class KernelFunctions:
         The kernel is centred if there is an intercept on which no functional depends: large kernel
         values then do not cost accuracy.
         """
-        kernel = problem.bound_kernel
         sums = _constant_values(problem)
         centred = problem.fit_intercept and not sums.any()
         shares = np.full(len(problem.Y), 1 / len(problem.Y)) if centred else None
-        K, row_means = gram(kernel, problem.X, advice=_ADVICE), np.zeros(len(problem.Y))
+        K, row_means = gram(problem.bound_kernel, problem.X, advice=_ADVICE), None
         with np.errstate(over="ignore", invalid="ignore"):
             pool = PoolMoments.compute(problem, shares)
         if shares is not None:
@@ -169,7 +119,7 @@ class KernelFunctions:
 
     @property
     def needs_values(self) -> bool:
-        """True: inner products are ``cᵀK̃c'``, and ``K̃c'`` are values."""
+        """Whether inner products are computed from values on the training rows: ``cᵀK̃c'``."""
         return True
 
     def values(self, c: FloatArray) -> FloatArray:
@@ -177,21 +127,27 @@ class KernelFunctions:
         return self.K.times(c[:, None])[:, 0]
 
     def product(self, c: FloatArray, other: FloatArray, values: FloatArray) -> float:
-        """The inner product ``cᵀK̃c'``."""
+        """The inner product of two functions h; `values`, (n,), are those of the other."""
         return float(c @ values)
 
     def representer(self, pull: FloatArray) -> FloatArray:
-        """The pulls, which are the coefficients."""
+        """Coefficients of ``Σ_i pull_i κ̃(·, x_i)``, which are the pulls: (p,)."""
         return pull
 
     def conditioner(self, alpha: float) -> Callable[[FloatArray], FloatArray]:
-        """Divide by n; the inner product of the space takes care of the rest."""
+        """A preconditioner: from the coefficients of a gradient to those of a step, (p,).
+
+        It divides by n; the inner product of the space takes care of the rest.
+        """
         return lambda c: c / len(c)
 
     def newton(
         self, c: FloatArray, b: float, g: FloatArray, w: FloatArray, alpha: float
     ) -> tuple[FloatArray, float]:
-        """Solve ``(αI + WK̃)Δ = −g − αc − Δb Wm`` by a factorisation of ``αI + √W K̃ √W``."""
+        """The step to the minimum of ``Σ (2g_i δ_i + w_i δ_i²) + α‖·‖²`` in changes δ of values.
+
+        It solves ``(αI + WK̃)Δ = −g − αc − Δb Wm`` by a factorisation of ``αI + √W K̃ √W``.
+        """
         m = self.plane.constant
         if w.min() < 0:
             return self._newton_indefinite(c, b, g, w, alpha)
@@ -244,20 +200,25 @@ class KernelFunctions:
         return self._with_constant(c, b, found[:, 0], None if m is None else found[:, 1])
 
     def function(self, c: FloatArray, b: float) -> tuple[FloatArray, float]:
-        """Coefficients of the training rows and then of the pool, and the intercept."""
+        """Coefficients of g, (q, 1), on the training rows and then the pool, and its intercept."""
         problem, plane = self.problem, self.plane
         rows, extra = c[:, None].copy(), np.zeros((len(self.pool_means), 1))
         self.representers.meet((plane.tau - plane.beta * b)[:, None], rows, extra)
         intercept = b
-        if self.row_means.any():  # centred: adding a constant to all coefficients changes nothing
+        if (
+            self.row_means is not None
+        ):  # centred: adding a constant to all coefficients changes nothing
             rows -= rows.mean()
-            intercept -= float((self.row_means @ rows + self.pool_means @ extra)[0])
+            intercept -= (self.row_means @ rows + self.pool_means @ extra).item()
         if problem.pool_X is not None:
             rows = np.vstack([rows, problem.pool.spread(extra)])
         return rows, intercept
 
     def multipliers(self, b: float, g: FloatArray, alpha: float) -> FloatArray:
-        """Lagrange multipliers, from the derivatives of J along the representers: (q,)."""
+        """Lagrange multipliers of the functionals, (q,), at halves g of the loss's derivatives.
+
+        They come from the derivatives of J along the representers.
+        """
         functions, plane = self.representers.functions, self.plane
         along = functions.values.T @ g + alpha * (plane.tau - plane.beta * b)
         return np.asarray(functions.basis @ along)
@@ -381,6 +342,9 @@ class ColumnFunctions:
     def _projected(self, c: FloatArray) -> FloatArray:
         projected: FloatArray = c - self.Q @ (self.Q.T @ c)
         return projected
+
+
+FunctionSpace = KernelFunctions | ColumnFunctions
 
 
 def _constant_values(problem: ConstrainedProblem) -> FloatArray:
