@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from meanparity.constraints import Functionals
-from meanparity.losses import Logistic, Squared
+from meanparity.losses import Logistic, Quantile, Squared
+from meanparity.solvers import Newton
 from meanparity.solvers.descent import Descent, DescentSettings, _line_search, minimise
 from meanparity.solvers.problem import ConstrainedProblem
 from meanparity.solvers.spaces import ColumnFunctions
@@ -41,3 +44,39 @@ def test_a_descent_that_starts_at_the_minimum_stays_there(optimizer):
     assert again.n_iter <= 7
     assert np.abs(again.c - first.c).max() < 1e-7
     assert again.loss[-1] <= again.loss[0]
+
+
+@pytest.mark.parametrize("shift", [0.0, -3.0])
+def test_newton_steps_solve_the_system_whatever_the_sign_of_the_curvature(shift):
+    """Some curvatures of either sign, and H indefinite for the second."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 2)), np.zeros(30)
+    w, g, c, alpha = rng.uniform(0.1, 1.0, 30), rng.standard_normal(30), np.ones(2), 0.3
+    w[abs(X[:, 0]) > abs(X[:, 1])] += shift
+    H = X.T @ (w[:, None] * X) + alpha * np.eye(2)
+    assert (np.linalg.eigvalsh(H).min() < 0) == (shift < 0)
+    step, _ = descent(X, y, Squared()).space.newton(c, 0.0, g, w, alpha)
+    assert np.allclose(step, np.linalg.solve(H, -X.T @ g - alpha * c), rtol=1e-12)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_weights_of_a_linear_programme_are_repeated_rows(fit_intercept):
+    rng = np.random.default_rng(0)
+    X, y, u = rng.standard_normal((20, 2)), rng.standard_normal(20), rng.integers(1, 4, 20)
+    n, loss = int(u.sum()), Quantile(0.3)
+    stated = ConstrainedProblem(
+        np.repeat(X, u, axis=0),
+        np.repeat(y, u)[:, None],
+        np.zeros(1),
+        Functionals.none(n),
+        fit_intercept,
+        loss=loss,
+    )
+    weighted = replace(
+        stated, X=X, Y=y[:, None], functionals=Functionals.none(20), weights=u.astype(float)
+    )
+    repeated, once = (Newton().solve(problem).free for problem in (stated, weighted))
+    assert np.allclose(once.coef, repeated.coef, atol=1e-9)
+    assert np.allclose(once.objective, repeated.objective, atol=1e-9)
+    assert once.fitted.shape == (20, 1)
+    assert once.pool.shape == (0, 1)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.landmark_curves import NAMES, errors
+from meanparity import Nystrom, ParityKernelRidge
 from meanparity.kernels import Kernel
 from meanparity.solvers.landmarks import choose_landmarks, pivots
 
@@ -85,3 +86,21 @@ def test_zeros_have_no_landmarks():
 @pytest.mark.parametrize("dataset", NAMES)
 def test_pivoted_landmarks_are_no_worse_than_uniform_ones(dataset, m):
     assert errors(dataset, "rpcholesky", m).mean() <= errors(dataset, "uniform", m).mean()
+
+
+@pytest.mark.parametrize("count", [0, -1, 2.0, True])
+def test_a_number_of_landmarks_that_is_none(count):
+    X, y, s = np.eye(6), np.arange(6.0), list("ababab")
+    model = ParityKernelRidge(kernel="rbf", solver=Nystrom(n_components=count))
+    with pytest.raises(ValueError, match=r"n_components=.*integer of 1 or more"):
+        model.fit(X, y, sensitive_features=s)
+
+
+def test_sums_of_features_at_landmarks_give_the_same_fit():
+    rng = np.random.default_rng(0)
+    X, y, s = rng.standard_normal((60, 2)), rng.standard_normal(60), np.array(["a", "b"] * 30)
+    model = ParityKernelRidge(kernel="rbf", solver=Nystrom(landmarks=X[:10]))
+    expected = model.fit(X, y, sensitive_features=s).predict(X)
+    sums = model.statistics(X, y, sensitive_features=s)
+    assert np.allclose(model.fit_statistics(sums).predict(X), expected, rtol=1e-10)
+    assert model.solver_ == "nystrom"

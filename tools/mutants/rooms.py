@@ -42,6 +42,7 @@ ROOMS = {
             "tests/estimators/test_pool.py",
             "tests/estimators/test_weights.py",
             "tests/estimators/test_kernel_losses.py",
+            "tests/baselines/test_penalties.py",
         ),
     ),
     "statistics": Room(
