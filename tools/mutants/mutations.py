@@ -5,6 +5,8 @@ or statement: a comparison, an arithmetic or Boolean operator, a number, the dig
 format, a truth value, the name of an option, ``min`` for ``max``, a returned value. Docstrings,
 messages, annotations, decorators, assertions, ``__all__`` and logging are left alone, and so are
 the numbers of rows that are held at a time (`_BLOCKS`, `_IN_BLOCKS`) and arrays without elements.
+Whether a comparison with a tolerance is strict makes no difference that a test could be about, and
+an index of 0 becomes 1, but not -1, which is the same place in the many arrays of one column.
 """
 
 from __future__ import annotations
@@ -85,6 +87,7 @@ _OPTIONS = {  # where a text that looks like a name is one
 }
 _DIGITS = re.compile(r"\.(\d+)")
 _SMALL = 1e-3  # numbers below are tolerances: doubling one would change nothing worth a test
+_TOLERANCES = {"cut", "eps", "rounding", "tiny", "tol"}  # names of others, besides constants
 
 
 @dataclass(frozen=True)
@@ -137,17 +140,20 @@ class Mutant:
 class _Around:
     """Where an edit is.
 
-    In a statement, which may be an attribute of a class, or be in a function. `string_line` is the
-    line of the f-string around it: up to Python 3.11 the nodes inside have wrong lines.
+    In a statement, which may be an attribute of a class, or be in a function, in a module with
+    constants that are tolerances. `string_line` is the line of the f-string around it: up to Python
+    3.11 the nodes inside have wrong lines.
     """
 
     statement: ast.stmt
+    tolerances: frozenset[str]
     attribute_of: ast.ClassDef | None = None
     in_function: bool = False
+    is_index: bool = False
     string_line: int | None = None
 
     def inside(self, node: ast.AST) -> _Around:
-        """The same for what is below a node."""
+        """The same for a node."""
         found = self
         if isinstance(node, ast.stmt):
             found = replace(found, statement=node)
@@ -156,11 +162,20 @@ class _Around:
         return found
 
     def below(self, node: ast.AST, field: str) -> _Around:
+        """The same for a field of a node."""
+        is_slice = isinstance(node, ast.Subscript) and field == "slice"
+        is_index = is_slice or (self.is_index and isinstance(node, ast.Tuple))
+        if is_index != self.is_index:
+            return replace(self, is_index=is_index)
         if isinstance(node, ast.ClassDef) and field == "body":
             return replace(self, attribute_of=node)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and field == "body":
             return replace(self, attribute_of=None, in_function=True)
         return self
+
+    def is_tolerance(self, node: ast.AST) -> bool:
+        """Whether a node is a number that differences are compared with."""
+        return _is_tolerance(node) or (isinstance(node, ast.Name) and node.id in self.tolerances)
 
     def extent(self) -> tuple[int, int]:
         """First and last line that a test has to reach."""
@@ -247,8 +262,10 @@ def mutate(source: str, index: int) -> str:
 
 
 def _edits(tree: ast.Module) -> Iterator[_Edit]:
+    small = (s for s in tree.body if isinstance(s, ast.Assign) and _is_tolerance(s.value))
+    names = frozenset(ast.unparse(target) for s in small for target in s.targets)
     for place, statement in enumerate(tree.body):
-        yield from _edits_of(tree, "body", place, statement, _Around(statement))
+        yield from _edits_of(tree, "body", place, statement, _Around(statement, names))
 
 
 def _edits_of(
@@ -260,7 +277,7 @@ def _edits_of(
     around = around.inside(node)
     line = getattr(node, "lineno", around.statement.lineno)
     line = line if around.string_line is None else around.string_line
-    for new in _replacements(parent, name, node):
+    for new in _replacements(parent, name, node, around):
         yield _Edit(parent, name, place, node, new, around, line)
     for field, value in ast.iter_fields(node):
         if field in _NOT_VALUES:
@@ -315,7 +332,16 @@ def _mentions_blocks(node: ast.AST) -> bool:
     return False
 
 
-def _replacements(parent: ast.AST, name: str, node: ast.AST) -> Iterator[ast.AST]:
+def _is_tolerance(node: ast.AST) -> bool:
+    match node:
+        case ast.Constant(value=float(value)):
+            return 0 < value < _SMALL
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name in _TOLERANCES
+    return False
+
+
+def _replacements(parent: ast.AST, name: str, node: ast.AST, around: _Around) -> Iterator[ast.AST]:
     """What may stand instead of a node."""
     if isinstance(parent, ast.Return) and not _is_none(node):
         yield ast.Constant(None)
@@ -326,7 +352,10 @@ def _replacements(parent: ast.AST, name: str, node: ast.AST) -> Iterator[ast.AST
     match node:
         case ast.Compare():
             for i, operator in enumerate(node.ops):
-                for other in _COMPARISONS[type(operator)]:
+                others = _COMPARISONS[type(operator)]
+                if len(others) > 1 and any(map(around.is_tolerance, ast.walk(node))):
+                    others = others[1:]
+                for other in others:
                     ops = [*node.ops[:i], other(), *node.ops[i + 1 :]]
                     yield ast.Compare(node.left, ops, node.comparators)
         case ast.BinOp() if type(node.op) in _ARITHMETIC and not _joins(node.left, node.right):
@@ -351,7 +380,9 @@ def _replacements(parent: ast.AST, name: str, node: ast.AST) -> Iterator[ast.AST
                 more = f"{text[: digits.start(1)]}{int(digits[1]) + 1}{text[digits.end(1) :]}"
                 yield ast.JoinedStr([ast.Constant(more)])
         case ast.Constant():
-            yield from map(ast.Constant, _other_constants(parent, name, node.value))
+            values = _other_constants(parent, name, node.value)
+            one_only = around.is_index and node.value == 0
+            yield from map(ast.Constant, values[:1] if one_only else values)
 
 
 def _other_calls(call: ast.Call) -> Iterator[ast.expr]:
