@@ -77,16 +77,15 @@ class Plan:
     def stages(self, mutant: Mutant, room: Sequence[str], most: float) -> list[list[str]]:
         """The tests for a mutant: those of its room, and then the others, that reach its statement.
 
-        The tests in files that have changed since the plan was made count as such, too. If no test
-        reaches the statement, all tests of the room are taken. The quickest come first, and those
-        after `most` seconds are left out.
+        Files of tests that have changed since the plan was made are named as well: their new tests
+        count as such. If no test reaches the statement, all tests of the room are taken. The
+        quickest come first, and those after `most` seconds are left out.
         """
         wanted = {(mutant.file, line) for line in range(mutant.first, mutant.last + 1)}
         wanted |= lines_that_mention(mutant.names) if mutant.names else set()
         now = digests_now()
         changed = {file for file in now if now[file] != self.digests.get(file)}
         reaching = [test for test, lines in self.lines.items() if not wanted.isdisjoint(lines)]
-        reaching = [test for test in reaching if _file(test) not in changed]
         inside = [test for test in reaching if _is_within(test, room)]
         inside = inside or [test for test in self.seconds if _is_within(test, room)]
         elsewhere = [test for test in reaching if not _is_within(test, room)]
@@ -372,13 +371,16 @@ def _file(test: str) -> str:
 
 
 class _Conductor:
-    """Leaves the tests that may notice a mutant, the quickest file first, and limits their time."""
+    """Leaves the tests that may notice a mutant, the quickest file first, and limits their time.
+
+    `tests` are their names, and those of files whose unknown tests may notice it, too.
+    """
 
     def __init__(self, tests: Sequence[str], seconds: dict[str, float], note: Path) -> None:
         self._tests, self._seconds, self._note = set(tests), seconds, note
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        items[:] = [i for i in items if {i.nodeid, _file(i.nodeid)} & self._tests]
+        items[:] = [item for item in items if self._has(item.nodeid)]
         quickest: dict[str, float] = {}
         for item in items:
             file, seconds = _file(item.nodeid), self._seconds.get(item.nodeid, 0.0)
@@ -389,6 +391,9 @@ class _Conductor:
             return quickest[file], file, self._seconds.get(item.nodeid, 0.0)
 
         items.sort(key=place)
+
+    def _has(self, test: str) -> bool:
+        return test in self._tests or (_file(test) in self._tests and test not in self._seconds)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._note.write_text(nodeid)
