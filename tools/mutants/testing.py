@@ -27,7 +27,7 @@ from tools.mutants.rooms import PACKAGE, ROOT, SUITE, lines_that_mention
 
 _COPIED = ("src", "tests")  # everything else is linked
 _NOT_PRELOADED = {"meanparity", "tests", "tools", "benchmarks", "reproduction", "__main__"}
-_BETWEEN_TESTS = 120.0  # seconds that importing, or finishing, may take
+_BETWEEN_TESTS = 600.0  # seconds that importing, or finishing, may take
 _MEMORY = 8 * 2**30  # a mutant that asks for more is stopped
 _NO_TESTS, _BROKEN = 5, 70  # exit statuses: pytest's, and ours if the process itself failed
 
@@ -397,10 +397,14 @@ class _Conductor:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._note.write_text(nodeid)
-        # without a handler the signal ends the process, even inside compiled code
-        signal.setitimer(signal.ITIMER_REAL, 5 + 5 * self._seconds.get(nodeid, 10.0))
+        # Without a handler a signal ends the process, even inside compiled code. The limit is one of
+        # processor time, as a busy machine is no mutant; one that only waits is ended much later.
+        limit = 5 + 5 * self._seconds.get(nodeid, 10.0)
+        signal.setitimer(signal.ITIMER_PROF, limit)
+        signal.setitimer(signal.ITIMER_REAL, 60 + 10 * limit)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, _BETWEEN_TESTS)
 
 
