@@ -397,8 +397,8 @@ class _Conductor:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._note.write_text(nodeid)
-        # Without a handler a signal ends the process, even inside compiled code. The limit is one of
-        # processor time, as a busy machine is no mutant; one that only waits is ended much later.
+        # Without a handler a signal ends the process, even inside compiled code. The limit is of
+        # processor time, as other work may slow a test down; one that only waits ends much later.
         limit = 5 + 5 * self._seconds.get(nodeid, 10.0)
         signal.setitimer(signal.ITIMER_PROF, limit)
         signal.setitimer(signal.ITIMER_REAL, 60 + 10 * limit)
