@@ -81,6 +81,7 @@ def test_what_is_changed(source, expected):
         "__all__ = ['a', 'b']",
         "@dataclass(frozen=True)\nclass A: pass",
         "zip(a, b, strict=True)",
+        "axes.plot(a, b, linewidth=2)",
         "if TYPE_CHECKING: a = 1",
         "f('some words')",
         "isinstance(a, list | tuple)",

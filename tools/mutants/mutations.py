@@ -72,8 +72,9 @@ _BLOCKS = {
 }
 _IN_BLOCKS = {"row_blocks", "gen_batches"}  # functions whose second argument is such a number
 
-# Arguments that check or promise something and do not change a result.
+# Arguments that check or promise something and do not change a result, and looks of a figure.
 _PROMISES = {"check_finite", "stacklevel", "strict"}
+_LOOKS = {"capsize", "dpi", "figsize", "fontsize", "linewidth", "markersize", "zorder"}
 _NOT_VALUES = {"annotation", "decorator_list", "returns", "type_comment", "ctx"}
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _OPTIONS = {  # where a text that looks like a name is one
@@ -298,7 +299,7 @@ def _left_alone(node: ast.AST) -> bool:
         case ast.Expr(value=ast.Constant()):  # docstrings
             return True
         case ast.keyword(arg=name):
-            return name in _PROMISES
+            return name in _PROMISES | _LOOKS
         case ast.Assign(targets=[ast.Name(id="__all__")]):
             return True
         case ast.If(test=ast.Name(id="TYPE_CHECKING")):
