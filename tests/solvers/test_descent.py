@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from meanparity.constraints import Functionals
+from meanparity.kernels import Kernel
 from meanparity.losses import Logistic, Quantile, Squared
-from meanparity.solvers import Newton
+from meanparity.solvers import Dense, Newton
 from meanparity.solvers.descent import Descent, DescentSettings, _line_search, minimise
 from meanparity.solvers.problem import ConstrainedProblem
 from meanparity.solvers.spaces import ColumnFunctions
@@ -80,3 +81,17 @@ def test_weights_of_a_linear_programme_are_repeated_rows(fit_intercept):
     assert np.allclose(once.objective, repeated.objective, atol=1e-9)
     assert once.fitted.shape == (20, 1)
     assert once.pool.shape == (0, 1)
+
+
+@pytest.mark.parametrize("solver", [Dense(), Newton()])
+@pytest.mark.parametrize("p", [0, 3])
+def test_values_on_a_pool_have_its_rows(solver, p):
+    rng = np.random.default_rng(0)
+    X, Z, y = rng.standard_normal((8, 2)), rng.standard_normal((p, 2)), rng.standard_normal((8, 1))
+    stated = ConstrainedProblem(X, y, np.ones(1), Functionals.none(8), False, Kernel("rbf"))
+    if p:
+        stated = replace(stated, pool_X=Z, pool=Functionals.none(p))
+    solution = solver.solve(stated)
+    assert solution.free.pool.shape == (p, 1)
+    expected = solution.basis.evaluate(Z, solution.free.coef) + solution.free.intercept
+    assert np.allclose(solution.free.pool, expected, atol=1e-12)

@@ -177,7 +177,7 @@ class Dual:
     ) -> Directions:
         """The functions h with these coefficients, (n, r) and (q_pool, r), and multipliers."""
         r, q = self.representers, problem.functionals.count
-        gram = r.products(on_rows, on_pool)
+        gram = r.functions.values.T @ on_rows + r.held[q:].T @ on_pool
         coef, intercept = self._function(on_rows, on_pool, np.zeros(on_rows.shape[1]))
         held = r.held @ (r.signs[:, None] * gram)
         gaps = np.vstack([problem.functionals.units @ held[:q], problem.pool.units @ held[q:]])
@@ -237,11 +237,12 @@ def evaluate(
     own : (n, s) array, optional
         What the training rows contribute to their own values, if it is known; overwritten.
     """
-    n, p, kernel = len(problem.Y), problem.pool.n_rows, problem.bound_kernel
+    n, kernel = len(problem.Y), problem.bound_kernel
     fitted = kernel.evaluate(problem.X, coef[:n], slice(0, n)) if own is None else own
-    pool = np.empty((p, coef.shape[1]))
-    for part in row_blocks(p, max(BLOCK_NUMBERS // (n + p), 1)):
-        assert problem.pool_X is not None
+    if problem.pool_X is None:
+        return fitted, fitted[:0]
+    pool = np.empty(coef[n:].shape)
+    for part in row_blocks(len(pool), max(BLOCK_NUMBERS // len(coef), 1)):
         block = kernel.block(problem.pool_X[part])
         multiply(block, coef, pool[part])
         multiply(block[:, :n].T, coef[n:][part], fitted, add=True)

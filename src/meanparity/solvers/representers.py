@@ -124,7 +124,7 @@ class Functions:
 
     def times(self, W: FloatArray) -> Functions:
         """Combinations of the functions, by the columns of W, (r, s)."""
-        return Functions(*(part @ W for part in self.parts))
+        return Functions(self.on_rows @ W, self.on_pool @ W, self.values @ W, self.basis @ W)
 
     def minus(self, other: Functions) -> Functions:
         """The functions minus others, one by one."""
@@ -210,22 +210,19 @@ class Representers:
         found = np.linalg.lstsq(self.held, targets, rcond=None)[0]
         return np.asarray(self.signs[:, None] * found)
 
-    def products(self, on_rows: FloatArray, on_pool: FloatArray) -> FloatArray:
-        """Inner products with functions of coefficients (n, s) and (q_pool, s): (r, s)."""
-        pool = self.held[len(self.held) - len(on_pool) :]
-        return np.asarray(self.functions.values.T @ on_rows + pool.T @ on_pool)
-
     def meet(self, wanted: FloatArray, on_rows: FloatArray, on_pool: FloatArray) -> FloatArray:
         """Give functions the inner products `wanted`, (r, m), with the representers, in place.
 
         They have coefficients `on_rows`, (n, m), and `on_pool`, (q_pool, m). Returns how much of
         each representer was taken off: (r, m).
         """
+        functions, held = self.functions, self.held[len(self.held) - len(on_pool) :]
         taken = np.zeros(wanted.shape)
         for _ in range(5):  # what rounding left of the last step is taken off in the next
-            left = self.signs[:, None] * (self.products(on_rows, on_pool) - wanted)
-            on_rows -= self.functions.on_rows @ left
-            on_pool -= self.functions.on_pool @ left
+            found = functions.values.T @ on_rows + held.T @ on_pool
+            left = self.signs[:, None] * (found - wanted)
+            on_rows -= functions.on_rows @ left
+            on_pool -= functions.on_pool @ left
             taken += left
         return taken
 
