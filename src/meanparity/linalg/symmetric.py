@@ -21,6 +21,7 @@ from meanparity.linalg.memory import SMALL, require_memory
 
 _LOG = logging.getLogger(__name__)
 _TILE = 256  # square that stays in cache while it is transposed
+_BELOW = np.tri(_TILE, k=-1, dtype=bool)  # where it is below its diagonal
 
 
 def _block_size(n: int) -> int:
@@ -183,9 +184,9 @@ class SymmetricMatrix:
     def _mirror(self, rows: slice, root: FloatArray | None) -> None:
         """Copy rows of the matrix, right of the diagonal, to the columns below it; scaled there."""
         for at in row_blocks(rows.stop, _TILE, rows.start):
-            upper = np.triu(self.array[at, at], 1)
-            lower = upper.T if root is None else root[at, None] * upper.T * root[at]
-            np.add(upper, lower, out=self.array[at, at])
+            square = self.array[at, at]
+            lower = square.T if root is None else root[at, None] * square.T * root[at]
+            np.copyto(square, lower, where=_BELOW[: len(square), : len(square)])
             for below in row_blocks(len(self.array), _TILE, at.stop):
                 self.array[below, at] = self.array[at, below].T
                 if root is not None:
