@@ -10,10 +10,10 @@ from sklearn.base import clone
 
 from meanparity import CovarianceParity, LinearParity, MeanParity, ResidualParity
 from meanparity.constraints import Functionals
+from meanparity.constraints.base import resolve_constraint
 from meanparity.constraints.covariance import numeric_labels
 from meanparity.data.groups import Groups
 from meanparity.data.rows import Rows
-from meanparity.estimators._base import resolve_constraint
 
 CONSTRAINTS = [
     MeanParity(),

@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from meanparity._typing import FloatArray
 from meanparity.audit.checks import is_number
-from meanparity.data.features import FeatureLayout
+from meanparity.data.features import FeatureLayout, features_to_predict
 from meanparity.data.fit_input import (
     FitInput,
     InputOptions,
@@ -24,7 +24,7 @@ from meanparity.data.fit_input import (
 )
 from meanparity.data.groups import Groups
 from meanparity.data.rows import Rows, Schema, refuse_identifier
-from meanparity.estimators._base import COLUMNS, features_to_predict
+from meanparity.estimators._base import COLUMNS
 
 READS_WITH = (*COLUMNS, "_layout", "_to_numbers")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
@@ -21,6 +22,12 @@ _ABOUT_FUNCTIONALS = {
     "uses_control",
     "reports_groups",
     "reads_values",
+}
+
+_CHOICES = {
+    "weight_scope": ("both", "loss", "constraint"),
+    "parity_on": ("both", "train", "pool"),
+    "scale": ("score", "response"),
 }
 
 
@@ -126,6 +133,37 @@ class Constraint(BaseEstimator, ABC):  # type: ignore[misc]
     def compared(self, values: FloatArray, y: FloatArray) -> FloatArray:
         """The values by which groups are compared, (n, m): predictions, or their errors."""
         return values - y if self.compares_errors else values
+
+
+def resolve_constraint(constraint: Any) -> Constraint:
+    """A constraint from its name or from itself; settings that are not known are refused.
+
+    Examples
+    --------
+    >>> resolve_constraint("mean_parity")
+    MeanParity()
+    """
+    if not isinstance(constraint, Constraint):
+        from meanparity.constraints import CovarianceParity, MeanParity, ResidualParity
+
+        kinds: Any = (MeanParity, CovarianceParity, ResidualParity)
+        named = {kind.name: kind for kind in kinds}
+        if not isinstance(constraint, str) or constraint not in named:
+            raise ValueError(
+                f"constraint={constraint!r} is not known. Pass one of "
+                f"{', '.join(map(repr, named))}, or an object (not a class) such as MeanParity() "
+                "or CovarianceParity(kernel='rbf')."
+            )
+        constraint = named[constraint]()
+    found: Constraint = constraint
+    for name, choices in _CHOICES.items():
+        value = getattr(found, name)
+        if value not in choices:
+            raise ValueError(f"{name}={value!r} is not known. Pass one of {', '.join(choices)}.")
+    size = found.min_group_size
+    if isinstance(size, bool) or not isinstance(size, Integral) or size < 0:
+        raise ValueError(f"min_group_size={size!r} is not an integer of 0 or more.")
+    return found
 
 
 def join_words(words: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
 from meanparity._typing import Features
 from meanparity.data.columns import find_column
@@ -137,6 +138,45 @@ class FeatureLayout:
 def shape_of(X: Any) -> tuple[int, ...]:
     """The shape of a table of any kind."""
     return tuple(X.shape) if hasattr(X, "shape") else np.asarray(X).shape
+
+
+def check_shape(X: Any, name: str, min_rows: int) -> None:
+    """Let scikit-learn refuse X by its shape, without looking at its values."""
+    shape = shape_of(X)
+    if len(shape) != 2 or shape[0] < min_rows or shape[1] < 1:
+        check_array(
+            X, dtype=None, ensure_all_finite=False, ensure_min_samples=min_rows, estimator=name
+        )
+
+
+def features_to_predict(
+    estimator: Any, layout: FeatureLayout, X: Any, *, to_numbers: bool = True
+) -> Any:
+    """Features of rows to predict, compared with those of fit the way scikit-learn does.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Knows the number and the names of the columns.
+    layout : FeatureLayout
+        The columns of X.
+    X : array-like or sparse matrix of shape (n, d)
+        The rows.
+    to_numbers : bool
+        Whether the features are converted to an array of numbers.
+    """
+    name, named = type(estimator).__name__, hasattr(X, "columns")
+    checked = not layout.drop_sensitive
+    if named and checked:  # scikit-learn names the columns that differ
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+    if to_numbers:
+        features = layout.read(X, estimator=name)
+    else:
+        check_shape(X, name, 1)
+        features = layout.select(X)
+    if not named and checked:  # and warns if names are missing
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+    return features
 
 
 def stack(X: Features, points: Features | None) -> Features:

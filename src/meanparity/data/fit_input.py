@@ -10,15 +10,9 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 from sklearn.utils.validation import _num_samples
 
 from meanparity._typing import Features, FloatArray
-from meanparity.data.features import FeatureLayout, shape_of
+from meanparity.data.features import FeatureLayout, check_shape
 from meanparity.data.pool import Pool
 from meanparity.data.rows import Rows, Schema
-
-_CHOICES = {
-    "weight_scope": ("both", "loss", "constraint"),
-    "parity_on": ("both", "train", "pool"),
-    "scale": ("score", "response"),
-}
 
 
 @dataclass(frozen=True)
@@ -35,7 +29,7 @@ class InputOptions:
         Whether these columns are left out of the features.
     continuous, intersectional, missing
         See `Rows.from_columns`.
-    weight_scope, parity_on, scale, min_group_size
+    weight_scope
         See `MeanParity`.
     """
 
@@ -46,22 +40,10 @@ class InputOptions:
     intersectional: bool = True
     missing: str = "error"
     weight_scope: str = "both"
-    parity_on: str = "both"
-    scale: str = "score"
-    min_group_size: int = 10
 
     def __post_init__(self) -> None:
         check_flag("drop_sensitive", self.drop_sensitive)
         check_flag("intersectional", self.intersectional)
-        for name, choices in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in choices:
-                raise ValueError(
-                    f"{name}={value!r} is not known. Pass one of {', '.join(choices)}."
-                )
-        size: Any = self.min_group_size
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-            raise ValueError(f"min_group_size={size!r} is not an integer of 0 or more.")
         if self.drop_sensitive and self.sensitive_columns is None:
             raise ValueError(
                 "drop_sensitive=True takes sensitive_columns out of the features, but "
@@ -236,15 +218,6 @@ def read_targets(name: str, X: Any, y: Any) -> tuple[FloatArray, bool]:
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=name)
     check_consistent_length(X, y)
     return y.reshape(len(y), -1), y.ndim == 1
-
-
-def check_shape(X: Any, name: str, min_rows: int) -> None:
-    """Let scikit-learn refuse X by its shape, without looking at its values."""
-    shape = shape_of(X)
-    if len(shape) != 2 or shape[0] < min_rows or shape[1] < 1:
-        check_array(
-            X, dtype=None, ensure_all_finite=False, ensure_min_samples=min_rows, estimator=name
-        )
 
 
 def sensitive_values(

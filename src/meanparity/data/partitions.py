@@ -56,6 +56,7 @@ class Partitions:
         parts = zip(*columns.values(), strict=True)
         return cls([dict(zip(columns, part, strict=True)) for part in parts])
 
+    @functools.cached_property
     def lengths(self) -> NDArray[np.intp]:
         """Number of rows of each partition, the same in all collections."""
         import dask
@@ -68,7 +69,7 @@ class Partitions:
         """The rows at sorted positions, in memory, by number of partition."""
         import dask
 
-        ends = np.cumsum(self.lengths())
+        ends = np.cumsum(self.lengths)
         tasks = {}
         starts = np.append(0, ends[:-1])
         for number, (part, start, stop) in enumerate(zip(self.parts, starts, ends, strict=True)):

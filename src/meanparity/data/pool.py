@@ -35,18 +35,18 @@ class Pool:
     control_features: Any = None
     sample_weight: Any = None
 
-    @classmethod
-    def from_argument(cls, pool: Any) -> Pool:
-        """A pool from the argument of fit: a `Pool`, or a pair (X, sensitive_features)."""
-        if isinstance(pool, Pool):
-            return pool
-        if isinstance(pool, tuple) and len(pool) == 2:
-            return cls(*pool)
-        raise TypeError(
-            f"pool is a {type(pool).__name__}. Pass a pair (X_pool, sensitive_features_pool), or "
-            "meanparity.Pool(X_pool, sensitive_features=..., control_features=..., "
-            "sample_weight=...); if sensitive_columns are in X, Pool(X_pool)."
-        )
-
     def __repr__(self) -> str:
         return f"Pool({_num_samples(self.X)} rows)"
+
+
+def as_pool(pool: Any) -> Pool:
+    """A pool from the argument of fit: a `Pool`, or a pair (X, sensitive_features)."""
+    if isinstance(pool, Pool):
+        return pool
+    if isinstance(pool, tuple) and len(pool) == 2:
+        return Pool(*pool)
+    raise TypeError(
+        f"pool is a {type(pool).__name__}. Pass a pair (X_pool, sensitive_features_pool), or "
+        "meanparity.Pool(X_pool, sensitive_features=..., control_features=..., "
+        "sample_weight=...); if sensitive_columns are in X, Pool(X_pool)."
+    )

@@ -301,7 +301,7 @@ class Rows:
         Examples
         --------
         >>> rows = Rows.from_columns(["F", "M", "F"])
-        >>> rows.group_counts == rows.by_cell.group_counts == {"F": 2, "M": 1}
+        >>> rows.group_counts == {"F": 2, "M": 1}
         True
         """
         groups = self.cell_groups
@@ -309,17 +309,6 @@ class Rows:
             return {}
         counts = np.bincount(groups.codes + 1, self.counts, len(groups.labels) + 1)[1:]
         return dict(zip(groups.keys, counts.astype(int).tolist(), strict=True))
-
-    @cached_property
-    def by_cell(self) -> Rows:
-        """One row for each cell, with its weight, its mean target and its number of rows."""
-        return replace(
-            self,
-            codes=np.arange(len(self.cells)),
-            weights=self.mass,
-            y=None if self.y is None else self.cell_means(self.y),
-            sizes=self.counts,
-        )
 
     def subset(self, keep: NDArray[np.bool_]) -> Rows:
         """The marked rows, (n,), as if there were no others."""

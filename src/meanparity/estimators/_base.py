@@ -8,18 +8,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
+from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
 from meanparity._typing import FloatArray
-from meanparity.constraints import Constraint, CovarianceParity, MeanParity, ResidualParity
+from meanparity.constraints.base import Constraint, resolve_constraint
 from meanparity.constraints.functionals import Functionals, check_functionals
-from meanparity.data.features import FeatureLayout
+from meanparity.data.features import FeatureLayout, features_to_predict
 from meanparity.data.fit_input import (
     FitInput,
     InputOptions,
     check_alpha,
     check_dial,
-    check_shape,
     read_fit_input,
     read_pool,
 )
@@ -87,9 +86,6 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
             constraint.intersectional,
             constraint.missing,
             constraint.weight_scope,
-            constraint.parity_on,
-            constraint.scale,
-            constraint.min_group_size,
         )
 
     def _checked_constraint(self) -> Constraint:
@@ -151,10 +147,13 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         )
 
     def _fit(self, solver: Solver, X: Any, y: Any, **people: Any) -> Solution:
-        """Read, state the problem, solve, store."""
+        """Read, settle the constraint, state the problem, solve, store."""
         constraint = self._checked_constraint()
         data = self._read(constraint, X, y, **people)
-        constraint = constraint.settle(data.rows)
+        return self._fit_input(solver, constraint.settle(data.rows), data)
+
+    def _fit_input(self, solver: Solver, constraint: Constraint, data: FitInput) -> Solution:
+        """The same from input that is read already, and a constraint that is settled."""
         with np.errstate(over="ignore", invalid="ignore"):  # refused with a message below
             problem = self._problem(constraint, data)
             warn_about_input(constraint, data, problem.functionals, problem.pool)
@@ -272,36 +271,6 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def features_to_predict(
-    estimator: Any, layout: FeatureLayout, X: Any, *, to_numbers: bool = True
-) -> Any:
-    """Features of rows to predict, compared with those of fit the way scikit-learn does.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Knows the number and the names of the columns.
-    layout : FeatureLayout
-        The columns of X.
-    X : array-like or sparse matrix of shape (n, d)
-        The rows.
-    to_numbers : bool
-        Whether the features are converted to an array of numbers.
-    """
-    name, named = type(estimator).__name__, hasattr(X, "columns")
-    checked = not layout.drop_sensitive
-    if named and checked:  # scikit-learn names the columns that differ
-        validate_data(estimator, X, reset=False, skip_check_array=True)
-    if to_numbers:
-        features = layout.read(X, estimator=name)
-    else:
-        check_shape(X, name, 1)
-        features = layout.select(X)
-    if not named and checked:  # and warns if names are missing
-        validate_data(estimator, X, reset=False, skip_check_array=True)
-    return features
-
-
 class KernelParameters:
     """An estimator with the parameters kernel, gamma, degree, coef0 and kernel_params."""
 
@@ -334,29 +303,6 @@ class KernelParameters:
         name = getattr(self.kernel, "kernel", self.kernel)
         tags.input_tags.pairwise = isinstance(name, str) and name == "precomputed"
         return tags
-
-
-_KINDS: tuple[type[Constraint], ...] = (MeanParity, CovarianceParity, ResidualParity)
-_CONSTRAINTS = {kind.name: kind for kind in _KINDS}
-
-
-def resolve_constraint(constraint: str | Constraint) -> Constraint:
-    """A constraint from its name or from itself.
-
-    Examples
-    --------
-    >>> resolve_constraint("mean_parity")
-    MeanParity()
-    """
-    if isinstance(constraint, Constraint):
-        return constraint
-    if isinstance(constraint, str) and constraint in _CONSTRAINTS:
-        return _CONSTRAINTS[constraint]()
-    raise ValueError(
-        f"constraint={constraint!r} is not known. Pass one of "
-        f"{', '.join(map(repr, _CONSTRAINTS))}, or an object (not a class) such as MeanParity() or "
-        "CovarianceParity(kernel='rbf')."
-    )
 
 
 def conditions(constraint: Constraint, data: FitInput) -> Parts:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from meanparity._typing import FloatArray
-from meanparity.constraints import Constraint, MeanParity
+from meanparity.constraints.base import Constraint
 from meanparity.constraints.functionals import Functionals
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import FitInput, InputOptions, read_fit_input
@@ -112,7 +112,7 @@ def read_function_input(
     return constraint.settle(data.rows), data
 
 
-def read_groups_input(X: Any, y: Any, **people: Any) -> FitInput:
+def read_groups_input(constraint: Constraint, X: Any, y: Any, **people: Any) -> FitInput:
     """The rows of groups that can be shifted; y may be None."""
     data = read_fit_input(
         InputOptions("ParityAdjusted", missing="group"),
@@ -136,7 +136,7 @@ def read_groups_input(X: Any, y: Any, **people: Any) -> FitInput:
             "with pandas.cut, or pass correction=ParityRidge()."
         )
     refuse_identifier(rows, "bin it")
-    MeanParity().functionals(rows)  # refuses a single group
+    constraint.functionals(rows)  # refuses a single group
     return data
 
 
@@ -244,9 +244,9 @@ class GroupShifts:
     effect: Effect
 
     @classmethod
-    def fit(cls, data: FitInput, f: FloatArray) -> Self:
+    def fit(cls, constraint: Constraint, data: FitInput, f: FloatArray) -> Self:
         """Find the shifts for the predictions of a regressor, (n, 1)."""
-        rows, constraint = data.rows, MeanParity()
+        rows = data.rows
         functionals = constraint.functionals(rows)
         warn_about_groups(rows, functionals, data.spread, constraint.min_group_size)
         # the table T is orthonormal in the mass of the cells, so −T Tᵀ removes all gaps

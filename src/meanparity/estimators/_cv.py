@@ -10,13 +10,12 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray
-from meanparity.constraints import Constraint
+from meanparity.constraints.base import Constraint, resolve_constraint
 from meanparity.data.fit_input import FitInput, check_unfairness
-from meanparity.estimators._base import FIT_METADATA, PREDICTS_WITH, resolve_constraint
+from meanparity.estimators._base import FIT_METADATA, PREDICTS_WITH
 from meanparity.estimators._report import Reporting
 from meanparity.estimators.selection import (
     Candidate,
-    Found,
     SmallestLoss,
     check_alphas,
     closed_folds,
@@ -60,8 +59,8 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
         """What is chosen besides the penalty, such as gammas."""
         return [{}]
 
-    def _choose(self, X: Any, y: Any, **people: Any) -> Found:
-        """Choose by predictions for held-out rows."""
+    def _search(self, X: Any, y: Any, **people: Any) -> None:
+        """Choose by predictions for held-out rows, and fit to all rows."""
         scoring = SmallestLoss() if self.scoring is None else self.scoring
         if not isinstance(scoring, SmallestLoss):
             raise ValueError(
@@ -77,13 +76,10 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
             tried = self._left_out(constraint, data)
         else:
             tried = self._folds(X, y, constraint, data, people)
-        return select(constraint, data, tried, scoring)
-
-    def _search(self, X: Any, y: Any, **people: Any) -> Any:
-        """Choose, and fit to all rows."""
-        found = self._choose(X, y, **people)
+        found = select(constraint, data, tried, scoring)
         best = found.candidates[found.best]
-        best_estimator = self._model(**best).fit(X, y, **people)
+        best_estimator = self._model(**best)
+        best_estimator._fit_input(best_estimator._solver(), constraint, data)
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             delattr(self, name)  # of an earlier fit
         self.best_estimator_ = best_estimator
@@ -95,7 +91,6 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self.best_score_ = -float(found.losses[found.best])
         for name, value in best.items():
             setattr(self, f"{name}_", value)
-        return self
 
     def _candidates(
         self, constraint: Constraint, data: FitInput

@@ -13,7 +13,7 @@ from meanparity.constraints.base import Constraint
 from meanparity.constraints.functionals import Functionals
 from meanparity.data.fit_input import FitInput
 from meanparity.data.groups import group_sums
-from meanparity.data.pool import Pool
+from meanparity.data.pool import Pool, as_pool
 from meanparity.data.rows import Rows, refuse_identifier
 from meanparity.exceptions import warn
 from meanparity.solvers.problem import Basis, Fit, Solution
@@ -227,7 +227,7 @@ def pool_to_hold_on(constraint: Constraint, pool: Any) -> Pool | None:
             "parity_on='pool' needs the people to be scored. Pass fit(..., pool=(X_pool, "
             "sensitive_features_pool)), or parity_on='train'."
         )
-    people = None if pool is None else Pool.from_argument(pool)
+    people = None if pool is None else as_pool(pool)
     if people is None or constraint.parity_on == "train":
         return None
     if constraint.training_only:

@@ -61,8 +61,12 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
 
     statistics_: Statistics
 
-    def _fit_any(self, solver: Solver, X: Any, y: Any, pool: Any, people: dict[str, Any]) -> Self:
+    def _solver(self) -> Solver:
+        return resolve_solver(self.solver)
+
+    def _fit_any(self, X: Any, y: Any, pool: Any, people: dict[str, Any]) -> Self:
         """Fit to rows in memory, to files, or to a Dask collection."""
+        solver = self._solver()
         if not in_memory(X):
             statistics = self._collector(self._checked_constraint()).collect(X, y, **people)
             return self.fit_statistics(statistics, pool=pool)

@@ -14,17 +14,17 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from meanparity._typing import FloatArray
-from meanparity.data.features import FeatureLayout
+from meanparity.constraints import Constraint, MeanParity
+from meanparity.data.features import FeatureLayout, check_shape, features_to_predict
 from meanparity.data.fit_input import (
     InputOptions,
-    check_shape,
     check_unfairness,
     check_weights,
     read_rows_to_predict,
     sensitive_values,
 )
-from meanparity.data.pool import Pool
-from meanparity.estimators._base import COLUMNS, FIT_METADATA, features_to_predict
+from meanparity.data.pool import Pool, as_pool
+from meanparity.estimators._base import COLUMNS, FIT_METADATA
 from meanparity.estimators._corrections import (
     FunctionCorrection,
     GroupShifts,
@@ -175,8 +175,9 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "sample_weight": weights,
         }
         correction: FunctionCorrection | GroupShifts
+        constraint: Constraint
         if space is not None:
-            people = None if pool is None else self._pool(layout, Pool.from_argument(pool))
+            people = None if pool is None else self._pool(layout, as_pool(pool))
             constraint, data = read_function_input(space, features, y, pool=people, **given)
             model, f = _fit_base(base, features, y, weights)
             if y is None:
@@ -186,11 +187,12 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 f_pool = predictions(model, people.X)[:, None]
             correction = FunctionCorrection.fit(space, constraint, data, f, f_pool)
         elif pool is None:
-            data = read_groups_input(features, y, **given)
+            constraint = MeanParity()  # can be met by a shift of each cell
+            data = read_groups_input(constraint, features, y, **given)
             model, f = _fit_base(base, features, y, weights)
             if y is None:
                 data = replace(data, Y=f, rows=replace(data.rows, y=f), spread=f.std(axis=0))
-            correction = GroupShifts.fit(data, f)
+            correction = GroupShifts.fit(constraint, data, f)
         else:
             raise ValueError(
                 "A shift of each group cannot give parity on the rows of fit and on a pool at "

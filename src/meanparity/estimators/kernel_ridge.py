@@ -9,7 +9,6 @@ from meanparity.constraints import Constraint
 from meanparity.estimators._base import PREDICTS_WITH, KernelParameters
 from meanparity.estimators._sums import SumsRegressor
 from meanparity.kernels.spec import AbstractKernel
-from meanparity.solvers.choose import resolve_solver
 from meanparity.solvers.problem import Solver
 from meanparity.state import stored
 
@@ -149,4 +148,4 @@ solver_, solver_info_, statistics_, n_features_in_, feature_names_in_
             "control_features": control_features,
             "sample_weight": sample_weight,
         }
-        return self._fit_any(resolve_solver(self.solver), X, y, pool, people)
+        return self._fit_any(X, y, pool, people)

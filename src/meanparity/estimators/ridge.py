@@ -165,4 +165,7 @@ class ParityRidge(SumsRegressor):
             "control_features": control_features,
             "sample_weight": sample_weight,
         }
-        return self._fit_any(ByColumns(resolve_solver(self.solver)), X, y, pool, people)
+        return self._fit_any(X, y, pool, people)
+
+    def _solver(self) -> Solver:
+        return ByColumns(resolve_solver(self.solver))

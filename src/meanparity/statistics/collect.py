@@ -194,7 +194,7 @@ class Collector:
             raise ValueError("y is None. Pass a Dask collection, or the name of a column.")
         X, y, people = _named_columns(X, y, people)
         parts = Partitions.from_collections(X, y=y, **people)
-        total = int(parts.lengths().sum())
+        total = int(parts.lengths.sum())
         if not total:
             raise ValueError("X has no rows.")
         first = self._first_of_partitions(parts.sample(self._sample(total)))
