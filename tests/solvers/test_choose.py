@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from meanparity import ParityKernelRidge, ParityRidge, ParityWarning
+from meanparity.solvers import choose
 
 RNG = np.random.default_rng(0)
 TALL, WIDE = RNG.standard_normal((40, 3)), RNG.standard_normal((20, 30))
@@ -93,3 +94,14 @@ print("survived")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "survived\n", done.stderr
+
+
+def test_exact_kernel_fits_end_after_25000_rows_or_where_memory_ends(monkeypatch):
+    monkeypatch.setattr(choose, "available_bytes", lambda: 2**60)
+    assert choose._landmark_reason(25_000) is None
+    assert choose._landmark_reason(25_001) == "an exact fit to 25,001 rows takes long"
+    needed = 88 * 2000**2 // 10  # the matrix, and a tenth of it
+    monkeypatch.setattr(choose, "available_bytes", lambda: needed)
+    assert choose._landmark_reason(2000) is None
+    monkeypatch.setattr(choose, "available_bytes", lambda: needed - 1)
+    assert "of 2,000 rows does not fit" in choose._landmark_reason(2000)

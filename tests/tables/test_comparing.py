@@ -34,3 +34,14 @@ def test_warnings_of_a_method_have_its_name(monkeypatch):
     gap = mean_parity_gap(None, predicted, **train.metadata)
     assert results["sum of gaps, training"][2] == pytest.approx(gap)
     assert curve.smd[0] == pytest.approx(results["sum of gaps, test"][0])
+
+
+def test_errors_on_held_out_rows(monkeypatch):
+    monkeypatch.setattr(comparing, "METHODS", {"OLS": Method("OLS", "OLS", LinearRegression, None)})
+    frame, roles = coded(noise=2.0), Roles("y", ("sex",))
+    results, _ = compare_methods(frame, roles, setting="linear")
+    table = EncodedTable.from_frame(frame, roles, test_size=0.2, seed=0)
+    model = LinearRegression().fit(table.train.X.astype(float), table.train.y)
+    X, y = table.test.X.astype(float), table.test.y
+    assert results["test MSE"][2] == pytest.approx(((y - model.predict(X)) ** 2).mean())
+    assert results["test R²"][2] == pytest.approx(model.score(X, y))

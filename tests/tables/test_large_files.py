@@ -99,3 +99,17 @@ def test_a_bad_cell_of_a_large_file_is_named_by_its_row(small_batches, tmp_path,
     frame.to_parquet(tmp_path / "people.parquet")
     with pytest.raises(ValueError, match=r"has inf in the column 'hours', row 70\d"):
         fit_table(tmp_path / "people.parquet", ROLES, model="linear")
+
+
+def test_a_file_of_as_many_rows_as_the_sample_is_kept_whole(small_batches, path, monkeypatch):
+    monkeypatch.setattr(large_files, "SAMPLE_ROWS", 1000)
+    sample, total = large_files.sample_rows(reading.TableFile(path), 0)
+    assert (sample.index.tolist(), total) == (list(range(1000)), 1000)
+
+
+def test_predictions_without_a_constraint_of_a_large_file(small_batches, path):
+    streamed = fit_table(path, ROLES, model="linear")
+    whole = fit_table(read_frame(path), ROLES, model="linear")
+    for mine, theirs in zip(streamed.row_sets, whole.row_sets, strict=True):
+        assert mine.free == pytest.approx(theirs.free)
+        assert mine.free != pytest.approx(mine.fair)

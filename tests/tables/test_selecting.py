@@ -71,3 +71,10 @@ def test_what_is_selected_is_what_the_search_selects():
     search = selecting.ParityRidgeCV().fit(rows.X, rows.y, **rows.metadata)
     assert fitted.estimator.alpha == search.alpha_
     assert f"penalty {search.alpha_:.3g}" in fitted.selection
+
+
+def test_large_kernel_models_have_500_landmarks(monkeypatch):
+    monkeypatch.setattr(selecting, "_EXACT_ROWS", 100)
+    fitted = fit_table(coded(noise=3.0), Roles("y", ("sex",)), model="kernel")
+    assert fitted.selection.endswith(", 500 landmarks")
+    assert fitted.estimator.solver.n_components == 500

@@ -56,9 +56,9 @@ class Roles:
             if column not in frame.columns:
                 hint = did_you_mean(column, frame.columns)
                 listed = ", ".join(map(str, list(frame.columns)[:_MOST_LISTED]))
-                more = ", ..." if len(frame.columns) > _MOST_LISTED else ""
+                end = ", ..." if len(frame.columns) > _MOST_LISTED else "."
                 raise ValueError(
-                    f"{name} has no column {column!r}.{hint} Its columns are: {listed}{more}."
+                    f"{name} has no column {column!r}.{hint} Its columns are: {listed}{end}"
                 )
             if columns.count(column) > 1:
                 raise ValueError(
