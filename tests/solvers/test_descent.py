@@ -11,7 +11,7 @@ from meanparity.constraints import Functionals
 from meanparity.kernels import Kernel
 from meanparity.losses import Logistic, Quantile, Squared
 from meanparity.solvers import Dense, Newton
-from meanparity.solvers.descent import Descent, DescentSettings, _line_search, minimise
+from meanparity.solvers.descent import Bend, Descent, DescentSettings, _line_search, minimise
 from meanparity.solvers.problem import ConstrainedProblem
 from meanparity.solvers.spaces import ColumnFunctions
 
@@ -95,3 +95,27 @@ def test_values_on_a_pool_have_its_rows(solver, p):
     assert solution.free.pool.shape == (p, 1)
     expected = solution.basis.evaluate(Z, solution.free.coef) + solution.free.intercept
     assert np.allclose(solution.free.pool, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("bent", [True, False])
+def test_pulls_and_weights_are_derivatives_of_the_objective(bent):
+    """By central differences of the scores, with the curvature of a constraint and without."""
+    rng = np.random.default_rng(0)
+    n, alpha = 7, 0.3
+    y, u, scores = rng.integers(0, 2, n) * 1.0, rng.uniform(0.5, 2, n), rng.standard_normal(n)
+    bend = Bend(rng.standard_normal(n), rng.standard_normal(n)) if bent else None
+    stated = replace(descent(np.eye(n), y, Logistic(), alpha), weights=u, bend=bend)
+
+    def objective(scores):
+        value = u @ np.logaddexp(0.0, scores) - u @ (y * scores) + alpha * scores @ scores
+        if bend is not None:
+            value += sum(bend.kappa * (scores - bend.around) ** 2) / 2
+        return value
+
+    assert stated.objective(scores, scores, 0.0) == pytest.approx(objective(scores), rel=1e-12)
+    for i, step in enumerate(1e-4 * np.eye(n)):
+        up, here, down = (objective(scores + k * step) for k in (1, 0, -1))
+        slope = 2 * stated.pull(scores, 0.0)[i] + 2 * alpha * scores[i]
+        assert slope == pytest.approx((up - down) / 2e-4, abs=1e-6)
+        curvature = 2 * stated.weight(scores, 0.0)[i] + 2 * alpha
+        assert curvature == pytest.approx((up - 2 * here + down) / 1e-8, abs=1e-5)
