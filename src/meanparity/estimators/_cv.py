@@ -16,6 +16,7 @@ from meanparity.estimators._base import FIT_METADATA, PREDICTS_WITH
 from meanparity.estimators._report import Reporting
 from meanparity.estimators.selection import (
     Candidate,
+    Found,
     SmallestLoss,
     check_alphas,
     closed_folds,
@@ -59,8 +60,8 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
         """What is chosen besides the penalty, such as gammas."""
         return [{}]
 
-    def _search(self, X: Any, y: Any, **people: Any) -> None:
-        """Choose by predictions for held-out rows, and fit to all rows."""
+    def _choose(self, X: Any, y: Any, **people: Any) -> tuple[Constraint, FitInput, Found]:
+        """The choice by predictions for held-out rows; nothing is fitted to all rows."""
         scoring = SmallestLoss() if self.scoring is None else self.scoring
         if not isinstance(scoring, SmallestLoss):
             raise ValueError(
@@ -76,7 +77,11 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
             tried = self._left_out(constraint, data)
         else:
             tried = self._folds(X, y, constraint, data, people)
-        found = select(constraint, data, tried, scoring)
+        return constraint, data, select(constraint, data, tried, scoring)
+
+    def _search(self, X: Any, y: Any, **people: Any) -> None:
+        """Choose by predictions for held-out rows, and fit to all rows."""
+        constraint, data, found = self._choose(X, y, **people)
         best = found.candidates[found.best]
         best_estimator = self._model(**best)
         best_estimator._fit_input(best_estimator._solver(), constraint, data)

@@ -118,5 +118,5 @@ def _chosen(search: Any, rows: EncodedRows) -> tuple[dict[str, Any], float]:
     people = dict.fromkeys(("sensitive_features", "control_features", "sample_weight", "pool"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ParityWarning)
-        found = search._choose(rows.X, rows.y, **{**people, **rows.metadata})
+        _, _, found = search._choose(rows.X, rows.y, **{**people, **rows.metadata})
     return found.candidates[found.best], float(found.losses[found.best])
