@@ -95,25 +95,25 @@ def pivots(
     require_finite(left)
     left = np.maximum(left, 0.0)  # the diagonal of an indefinite kernel may be negative
     least = _ROUNDING * left.max(initial=0.0)
-    F = np.zeros((n, m))
+    F = np.zeros((m, n))
     chosen: list[int] = []
     while len(chosen) < m and left.any():
         i = len(chosen)
         take = min(max(m // 20, 1), m - i)
         proposed = np.unique(rng.choice(n, _TRIALS * take, p=left / left.sum()))
-        rows = kernel.block(X[proposed], slice(0, n)) - F[proposed, :i] @ F[:, :i].T
+        rows = kernel.block(X[proposed], slice(0, n)) - F[:i, proposed].T @ F[:i]
         require_finite(rows)
         rest = rows[:, proposed]
         best, inner = _best(rest, rows @ rows.T, take, least)
         j = i + len(best)
-        F[:, i:j] = solve_triangular(inner, rows[best], lower=True).T
-        left -= (F[:, i:j] ** 2).sum(axis=1)
+        F[i:j] = solve_triangular(inner, rows[best], lower=True)
+        left -= (F[i:j] ** 2).sum(axis=0)
         np.maximum(left, 0.0, out=left)
         left[proposed[best]] = 0.0
         left[left <= least] = 0.0
         left[proposed[np.diag(rest) <= least]] = 0.0
         chosen += proposed[best].tolist()
-    return np.array(chosen, dtype=np.intp), F[:, : len(chosen)]
+    return np.array(chosen, dtype=np.intp), F[: len(chosen)].T
 
 
 def _best(
