@@ -464,3 +464,19 @@ def test_intervals_cover(skewed):
         inside += [f.low <= t <= f.high for f, t in zip(found, truth, strict=True)]
     assert (inside / 2000 >= 0.93).all()
     assert (inside / 2000 <= 0.97).all()
+
+
+def test_means_are_equal_up_to_rounding_of_the_largest_number_of_either_sign():
+    zero = np.array([-1000.0, 500.0, 500.0])
+    for other in (zero, -zero):
+        for gap, equal in ((0.7e-10, True), (1.5e-10, False)):
+            near = np.array([gap, gap, gap])
+            assert (resample._welch(near, other, 0) == 0) == equal
+            assert (resample._welch(other, near, 0) == 0) == equal
+
+
+def test_what_is_within_the_limit_is_printed():
+    x, s = sample(sizes=(4000, 4000), spread=(1.0, 1.0), shift=(0.0, 0.4))
+    assert audit(x, sensitive_features=s, within=0.3).findings[0].equivalent
+    assert str(audit(x, sensitive_features=s, within=0.3)).split("\n")[1].endswith(" yes")
+    assert str(audit(x, sensitive_features=s, within=0.1)).split("\n")[1].endswith(" not shown")

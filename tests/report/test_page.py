@@ -382,3 +382,9 @@ def test_notebooks_and_wrong_calls(model, tmp_path):
         two.report(X, sensitive_features=S)
     chosen = ParityKernelRidgeCV(kernel="rbf").fit(X[:100], Y[:100], sensitive_features=S[:100])
     assert chosen.report(X, Y, sensitive_features=S).summaries[0].n_groups == 3
+
+
+def test_the_template_leaves_few_empty_lines(model):
+    page = model.report(X, Y, sensitive_features=S).to_html()
+    body = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.S)
+    assert sum(not line.strip() for line in body.splitlines()) < 20

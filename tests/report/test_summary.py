@@ -198,6 +198,20 @@ def test_a_number_with_few_values_has_two_bands_at_least(values, counts, bands, 
     assert summary.data["fair"] == pytest.approx([fair[: sizes[0]].mean(), fair[sizes[0] :].mean()])
 
 
+def test_bands_are_named_with_four_digits():
+    fair, free, _ = predictions(60)
+    comparison = comparison_of({"age": np.linspace(0, 1, 60)}, continuous=["age"])
+
+    def names(age):
+        rows = PredictedRows("rows", fair, free, {"age": age})
+        return Summary.from_rows(rows, comparison, 0.5).names
+
+    found = names(np.repeat([1.23456, 98765.0], 30))
+    assert found == ("age 1.235 to 9.876e+04", "age 9.876e+04 to 9.876e+04")
+    with pytest.raises(ValueError, match=r"All 60 rows are in one group \(age 12\.35\)"):
+        names(np.full(60, 12.3456))
+
+
 def test_rows_whose_number_is_not_known_are_in_no_band():
     age = np.arange(50.0)
     age[[3, 30]] = np.nan

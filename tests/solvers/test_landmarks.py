@@ -104,3 +104,18 @@ def test_sums_of_features_at_landmarks_give_the_same_fit():
     sums = model.statistics(X, y, sensitive_features=s)
     assert np.allclose(model.fit_statistics(sums).predict(X), expected, rtol=1e-10)
     assert model.solver_ == "nystrom"
+
+
+def test_candidates_of_many_rows_are_eight_times_the_landmarks_at_least(monkeypatch):
+    monkeypatch.setattr("meanparity.solvers.landmarks._MOST", 60)
+    X, seen = np.random.default_rng(0).standard_normal((300, 3)), []
+
+    def watch(kernel, rows, m, rng):
+        seen.append(len(rows))
+        return pivots(kernel, rows, m, rng)
+
+    monkeypatch.setattr("meanparity.solvers.landmarks.pivots", watch)
+    for m in (2, 10):  # 60 // 2 is more than 16, and 60 // 10 is less than 80
+        chosen = choose_landmarks(X, m, "rpcholesky", Kernel("rbf", gamma=1.0), None, 0)
+        assert len(chosen) == m
+    assert seen == [30, 80]
