@@ -16,7 +16,7 @@ from meanparity.data.groups import group_sums
 from meanparity.data.pool import Pool, as_pool
 from meanparity.data.rows import Rows, refuse_identifier
 from meanparity.exceptions import warn
-from meanparity.solvers.problem import Basis, Fit, Solution
+from meanparity.solvers.problem import Solution
 
 _SHOWN = 5  # items of a list in a message
 _FAR = 5.0  # standard deviations between the means of pool and training rows in a column
@@ -151,23 +151,25 @@ def warn_about_result(
 
 def _is_constant(data: FitInput, solution: Solution) -> bool:
     """Whether the constrained function, and not the free one, is constant (in each stratum)."""
-    fits, sums_only = (solution.fair, solution.free), data.rows.sizes is not None
-    few = max(len(data.Y) // _LOOKED_AT, 1) if solution.fair.fitted is None else 1
-    for step in (1,) if few == 1 or sums_only else (few, 1):  # all rows only if a few seem constant
-        if sums_only:
-            fair, free = (np.abs(fit.coef).max(axis=0) for fit in fits)
+    ends, m = (solution.fair, solution.free), data.Y.shape[1]
+    coef = np.hstack([fit.coef for fit in ends])
+    known = [fit.fitted for fit in ends if fit.fitted is not None]
+    few = 1 if known else max(len(data.Y) // _LOOKED_AT, 1)
+    for step in dict.fromkeys((few, 1)):  # all rows only if the function seems to be constant
+        if data.rows.sizes is not None:  # sums over rows
+            varies = np.abs(coef).max(axis=0)
         else:
-            fair, free = (_variation(data, solution.basis, fit, step) for fit in fits)
-        if not np.any(fair < 1e-8 * free):
+            values = (
+                solution.basis.evaluate(data.X[::step], coef) if not known else np.hstack(known)
+            )
+            varies = _variation(data.rows, values, step)
+        if not np.any(varies[:m] < 1e-8 * varies[m:]):
             return False
     return True
 
 
-def _variation(data: FitInput, basis: Basis, fit: Fit, step: int) -> FloatArray:
-    """How far the values of every `step`-th row differ within strata: (m,)."""
-    rows, values = data.rows, fit.fitted
-    if values is None:
-        values = basis.evaluate(data.X[::step], fit.coef)
+def _variation(rows: Rows, values: FloatArray, step: int) -> FloatArray:
+    """How far values of every `step`-th row, (n, m), differ within strata: (m,)."""
     if not rows.schema.control:
         return np.asarray(values.max(axis=0) - values.min(axis=0))
     strata = rows.combinations(rows.schema.control).codes[rows.codes[::step]]

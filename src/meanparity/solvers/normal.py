@@ -389,20 +389,28 @@ def summed_solution(
     """A solution from both minimisers and sums over rows; `start` is when the solver started."""
     moments, W, held = problem.moments, problem.features.whitening, problem.held
     cells, pool_cells, m = problem.cells, problem.pool_cells, problem.moments.cross.shape[1]
-    fits, errors, thetas = [], [], (found.fair, found.free)
-    for theta in thetas:
-        coef = _spread(W, theta)
-        intercept = np.zeros(m)
-        if problem.fit_intercept:
-            intercept = moments.y_mean - moments.mean @ coef
-        errors.append(moments.mean @ coef + intercept - moments.y_mean)
-        loss = moments.mass * (moments.products(theta, theta) + errors[-1] ** 2)
-        pool = np.zeros((0, m)) if pool_cells is None else pool_cells.means @ coef + intercept
-        objective = loss + problem.alpha * np.sum(theta**2, axis=0)
-        fits.append(Fit(coef, intercept, objective, cells.means @ coef + intercept, pool))
+    thetas, none = (found.fair, found.free), np.zeros((0, problem.features.width))
+    here, there = cells.means, none if pool_cells is None else pool_cells.means
+    coefs = [_spread(W, theta) for theta in thetas]
+    intercepts = [np.zeros(m), np.zeros(m)]
+    if problem.fit_intercept:
+        intercepts = [moments.y_mean - moments.mean @ coef for coef in coefs]
+    errors = [
+        moments.mean @ coef + intercept - moments.y_mean
+        for coef, intercept in zip(coefs, intercepts, strict=True)
+    ]
     products = np.empty((2, 2, m))
-    for a, b in np.ndindex(2, 2):
-        products[a, b] = moments.products(thetas[a], thetas[b]) + errors[a] * errors[b]
+    for a, b in ((0, 0), (0, 1), (1, 1)):
+        covariance = moments.products(thetas[a], thetas[b])
+        products[a, b] = products[b, a] = covariance + errors[a] * errors[b]
+    fits = []
+    for end, (coef, intercept) in enumerate(zip(coefs, intercepts, strict=True)):
+        objective = moments.mass * products[end, end] + problem.alpha * np.sum(
+            thetas[end] ** 2, axis=0
+        )
+        fits.append(
+            Fit(coef, intercept, objective, here @ coef + intercept, there @ coef + intercept)
+        )
     gaps = np.stack(
         [
             np.vstack(
@@ -418,8 +426,7 @@ def summed_solution(
         if problem.fit_intercept:
             intercept = -np.einsum("p,apr->ar", moments.mean, coef)
         directions = replace(directions, coef=coef, intercept=intercept)
-    parts = [cells] if pool_cells is None else [cells, pool_cells]
-    reach = max(float((np.abs(part.means) @ np.abs(fits[0].coef)).max()) for part in parts)
+    reach = float((np.abs(np.vstack([here, there])) @ np.abs(coefs[0])).max(initial=0.0))
     info = replace(
         info,
         residual=float(np.abs(gaps[0]).max(initial=0.0)),
