@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from meanparity import ParityRidge
 from meanparity.data.groups import Cells
+from meanparity.solvers import normal
 from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.normal import Moments
 from meanparity.solvers.sums import sum_rows
@@ -73,3 +75,13 @@ def test_products_are_covariances_of_errors():
         assert found.gram == pytest.approx(Z.T @ (u[:, None] * Z))
         assert found.cross == pytest.approx(Z.T @ (u[:, None] * T))
         assert found.units[:, 0] == pytest.approx(np.sqrt(u @ Z**2))
+
+
+def test_memory_for_four_matrices_of_all_features_is_asked_for(monkeypatch):
+    rng, asked = np.random.default_rng(2), []
+    X, y, s = rng.standard_normal((80, 30)), rng.standard_normal(80), ["a", "b"] * 40
+    sums = ParityRidge().statistics(X, y, sensitive_features=s)
+    monkeypatch.setattr(normal, "require_memory", lambda size, **words: asked.append((size, words)))
+    ParityRidge().fit_statistics(sums)
+    assert [size for size, _ in asked] == [4 * 8 * 30**2]
+    assert asked[0][1]["what"] == "Solving for 30 features"

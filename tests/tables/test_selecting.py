@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from meanparity.constraints import left_out
 from meanparity.tables import Roles, fit_table, selecting
 from tests.tables.test_kinds import coded
 
@@ -78,3 +79,7 @@ def test_large_kernel_models_have_500_landmarks(monkeypatch):
     fitted = fit_table(coded(noise=3.0), Roles("y", ("sex",)), model="kernel")
     assert fitted.selection.endswith(", 500 landmarks")
     assert fitted.estimator.solver.n_components == 500
+
+
+def test_leave_one_out_supports_all_cells_that_it_is_used_for():
+    assert selecting._MOST_CELLS == left_out.MOST_CELLS
