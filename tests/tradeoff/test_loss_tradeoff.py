@@ -1,0 +1,45 @@
+"""The dial between parity and the free fit of other losses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from meanparity import MeanParity, ParityKernelClassifier
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    X, s = rng.standard_normal((200, 3)), rng.choice(["a", "b", "c"], 200)
+    X[:, 0] += s == "b"
+    y = np.where(X[:, 0] + rng.logistic(size=200) > 0.8, "yes", "no")
+    model = ParityKernelClassifier(alpha=0.5, constraint=MeanParity(scale="response"))
+    return model.fit(X, y, sensitive_features=s), X, y, s
+
+
+def test_curves_of_class_labels_are_those_of_the_fit(fitted):
+    model, X, y, s = fitted
+    u = [0.0, 0.3, 1.0]
+    there, here = model.tradeoff_.curve(X, y, s, unfairness=u), model.tradeoff_.training_curve(u)
+    for name in ("mse", "r2", "smd", "max_gap"):
+        assert getattr(there, name) == pytest.approx(getattr(here, name), abs=1e-9), name
+    chance = model.predict_proba(X)[:, list(model.classes_).index("yes")]
+    assert there.mse[0] == pytest.approx(np.mean(((y == "yes") - chance) ** 2))
+
+
+@pytest.mark.parametrize("ends", [(0.0, 0.01), (0.4, 0.41), (0.99, 1.0)])
+@pytest.mark.parametrize("name", ["smd", "max_gap"])
+def test_gaps_of_responses_reach_any_limit(fitted, ends, name):
+    """A limit halfway between those at two neighbouring positions, the first and last included."""
+    tradeoff = fitted[0].tradeoff_
+    limit = getattr(tradeoff.training_curve(ends), name).mean()
+    found = (tradeoff.for_smd if name == "smd" else tradeoff.for_gap)(limit).unfairness
+    assert ends[0] < found < ends[1]
+    assert getattr(tradeoff.training_curve([found]), name)[0] == pytest.approx(limit, rel=1e-9)
+
+
+def test_no_gap_of_responses_at_all_is_parity(fitted):
+    tradeoff = fitted[0].tradeoff_
+    assert tradeoff.for_smd(0.0).unfairness == tradeoff.for_gap(0.0).unfairness == 0.0
+    assert tradeoff.for_smd(9.0).unfairness == tradeoff.for_gap(9.0).unfairness == 1.0
