@@ -83,3 +83,17 @@ def test_large_kernel_models_have_500_landmarks(monkeypatch):
 
 def test_leave_one_out_supports_all_cells_that_it_is_used_for():
     assert selecting._MOST_CELLS == left_out.MOST_CELLS
+
+
+def test_widths_are_compared_with_200_uniform_landmarks(monkeypatch):
+    monkeypatch.setattr(selecting, "_SCREENED_ROWS", 300)
+    seen, original = [], selecting.ParityKernelRidgeCV._choose
+
+    def recording(search, *args, **kwargs):
+        seen.append(search.solver)
+        return original(search, *args, **kwargs)
+
+    monkeypatch.setattr(selecting.ParityKernelRidgeCV, "_choose", recording)
+    fit_table(coded(noise=3.0), Roles("y", ("sex",)), model="kernel")
+    assert [solver for solver in seen if isinstance(solver, str)] == ["auto"]
+    assert (seen[0].n_components, seen[0].landmarks) == (200, "uniform")
