@@ -33,4 +33,4 @@ def test_functions_are_the_same_about_another_origin(sign):
     assert then.coef is first.coef
     lost = np.max(np.abs(shift) @ np.abs(solution.fair.coef))
     rounding = solution.rounding + np.finfo(float).eps * lost
-    assert moved.rounding == pytest.approx(rounding, rel=1e-12)
+    assert moved.rounding == pytest.approx(rounding, rel=1e-12, abs=0.0)
