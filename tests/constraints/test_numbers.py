@@ -12,7 +12,7 @@ from meanparity.data.rows import Rows
 
 def test_knots_are_quantiles_of_rows_that_have_weight():
     age = [1.0, 30.0, 40.0, 50.0, 99.0]
-    weights = [0.0, 1.0, 1.0, 1.0, 0.0]
+    weights = np.array([0.0, 1.0, 1.0, 1.0, 0.0])
     rows = Rows.from_columns({"age": age}, sample_weight=weights, continuous=["age"])
     settled = MeanParity(degree=1, n_knots=3, continuous=["age"]).settle(rows)
     assert settled.knots_ == (("age", (30.0, 40.0, 50.0)),)
