@@ -119,3 +119,18 @@ def test_pulls_and_weights_are_derivatives_of_the_objective(bent):
         assert slope == pytest.approx((up - down) / 2e-4, abs=1e-6)
         curvature = 2 * stated.weight(scores, 0.0)[i] + 2 * alpha
         assert curvature == pytest.approx((up - 2 * here + down) / 1e-8, abs=1e-5)
+
+
+@pytest.mark.parametrize("share", [0.92, 1.0, 1.08])
+def test_a_first_step_that_is_good_enough_is_taken(share):
+    """The slope at its end is less than a tenth of that at the start."""
+    stated = descent(np.ones((1, 1)), np.ones(1), Squared())
+    step = np.array([share])
+    assert _line_search(stated, (np.zeros(1), np.zeros(1), 0.0), (step, step, 0.0)) == 1.0
+
+
+def test_six_steps_that_gain_next_to_nothing_are_the_end():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((50, 3)), rng.integers(0, 2, 50).astype(float)
+    settings = DescentSettings("lbfgs", 5000, 10.0)  # any decrease is next to nothing
+    assert minimise(descent(X, y, Logistic(), 1.0), settings, np.zeros(3), 0.0).n_iter == 6

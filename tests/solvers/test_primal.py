@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from meanparity.solvers import primal
 from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.primal import Primal, _about
 from tests.solvers.conformance import SCENARIOS, state
@@ -34,3 +35,17 @@ def test_functions_are_the_same_about_another_origin(sign):
     lost = np.max(np.abs(shift) @ np.abs(solution.fair.coef))
     rounding = solution.rounding + np.finfo(float).eps * lost
     assert moved.rounding == pytest.approx(rounding, rel=1e-12, abs=0.0)
+
+
+def test_one_output_without_a_penalty_is_enough_to_need_orthogonal_steps(monkeypatch):
+    calls, from_sums = [], primal._from_sums
+
+    def watched(*args):
+        calls.append(args)
+        return from_sums(*args)
+
+    monkeypatch.setattr(primal, "_from_sums", watched)
+    for alpha, n_calls in (([0.5, 0.0], 0), ([0.0, 0.0], 0), ([0.5, 0.1], 1)):
+        calls.clear()
+        Primal().solve(state("linear", outputs=2, alpha=alpha).problem)
+        assert len(calls) == n_calls

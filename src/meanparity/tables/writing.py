@@ -100,6 +100,6 @@ def _write_arrow(batches: Iterable[pd.DataFrame], path: Path, form: str) -> int:
     with open_writer(path, schema) as writer:
         for batch in chain([first], remaining):
             # columns that are empty in one batch may have another type there
-            writer.write_table(pa.Table.from_pandas(batch, schema, preserve_index=False))
+            writer.write_table(pa.Table.from_pandas(batch, schema))
             rows += len(batch)
     return rows
