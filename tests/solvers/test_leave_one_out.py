@@ -10,7 +10,7 @@ from meanparity.constraints import CovarianceParity, Functionals, MeanParity, Re
 from meanparity.constraints.left_out import LeftOut
 from meanparity.data.rows import Rows
 from meanparity.kernels import Kernel
-from meanparity.solvers.held_out import LeaveOneOut, Smoother
+from meanparity.solvers.held_out import LeaveOneOut, Smoother, _determinants
 from meanparity.solvers.problem import ConstrainedProblem
 
 KERNELS = {
@@ -171,3 +171,9 @@ def test_more_conditions_than_functions():
     model = ParityRidge(constraint=GROUPS)
     smoother = smoother_of(X, Y, None, True)
     check(fast(smoother, Y, s, GROUPS, 1.0), brute(model, X, Y, s), Y)
+
+
+def test_determinants_do_not_depend_on_units():
+    """Of matrices scaled to diagonals of one; without a diagonal there is nothing to scale."""
+    gram = np.array([[[4.0, 1.0], [1.0, 9.0]], [[1e-20, 0.0], [0.0, 1e20]], np.zeros((2, 2))])
+    assert _determinants(gram) == pytest.approx([1 - 1 / 36, 1.0, 0.0])

@@ -85,3 +85,22 @@ def test_memory_for_four_matrices_of_all_features_is_asked_for(monkeypatch):
     ParityRidge().fit_statistics(sums)
     assert [size for size, _ in asked] == [4 * 8 * 30**2]
     assert asked[0][1]["what"] == "Solving for 30 features"
+
+
+@pytest.mark.parametrize(("share", "used"), [(1.5e-6, True), (0.7e-6, False)])
+def test_directions_of_more_than_a_millionth_remove_what_is_left(share, used):
+    first, second = np.ones(4) / 2, np.array([1.0, -1.0, 1.0, -1.0]) / 2
+    seen = np.stack([first, share * second], axis=1)  # singular values 1 and `share`
+    removal = normal._Removal.from_conditions(seen, [slice(None)])
+    step = removal.step((3 * first + 2 * share * second)[:, None])
+    assert step[:, 0] == pytest.approx([3.0, 2.0 if used else 0.0], abs=1e-8)
+
+
+def test_what_the_training_rows_need_is_not_undone_for_the_pool():
+    """Of two conditions along one direction, that of the first part is met."""
+    seen = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    removal = normal._Removal.from_conditions(seen, [slice(0, 1), slice(1, None)])
+    left = np.array([[3.0], [5.0], [4.0]])
+    assert removal.step(left)[:, 0] == pytest.approx([3.0, 2.0])
+    together = normal._Removal.from_conditions(seen, [slice(None)])
+    assert together.step(left)[:, 0] == pytest.approx([4.0, 2.0])  # a compromise
