@@ -39,7 +39,7 @@ from meanparity.solvers.problem import (
     check_solution,
     no_columns,
 )
-from meanparity.tradeoff.curve import Comparison, CurveSums
+from meanparity.tradeoff.curve import Comparison, CurveSums, StepSums
 from meanparity.tradeoff.tradeoff import TableFunctions, Tradeoff
 
 _FUNCTION_ATTRIBUTES = ("coef_", "dual_coef_", "X_fit_", "intercept_")
@@ -178,7 +178,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         tradeoff = self._tradeoff(constraint, data, parts, of_ends, solution)
         function = tradeoff.at(self.unfairness)
         if self.max_gap is not None:
-            function = tradeoff.for_gap(self.max_gap)
+            function = tradeoff.dial_for_gap(self.max_gap)
         u = function.unfairness
         assert u is not None
         warn_about_result(data, *parts, solution, u)
@@ -255,6 +255,8 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
             gaps,
             Comparison(rows.schema, constraint, constraint.describe(rows)),
             data.single_output,
+            labels=(parts[0].labels, parts[1].labels),
+            steps=_step_sums(data, between, between is own, of_groups[1], solution),
         )
 
     def _values(self, X: Any) -> FloatArray:
@@ -343,6 +345,23 @@ def reported_gaps(
         labels.append(part.labels)
         found.append(np.stack(gaps))
     return labels, np.concatenate(found, axis=1)
+
+
+def _step_sums(
+    data: FitInput, between: Functionals, own: bool, free: FloatArray, solution: Solution
+) -> StepSums | None:
+    """The sums of a frontier on the training rows, from free gaps, (R, m), and the directions.
+
+    `own` says whether the gaps are those of the conditions themselves.
+    """
+    found = solution.directions
+    if found is None or found.cell_means is None or found.errors is None:
+        return None
+    steps = found.gaps[:, : len(between.labels)]
+    if not own:
+        sums = data.rows.mass[:, None] * found.cell_means
+        steps = np.stack([between.units @ (between.table.T @ part) for part in sums])
+    return StepSums(found.errors, solution.variance, free, steps[found.penalty])
 
 
 def by_name(

@@ -129,6 +129,7 @@ class LossEstimator(KernelParameters, ParityEstimator):
             data.on_response,
             data.pool is not None,
             data.classes,
+            labels=found.labels,
         )
 
     def _means(self, data: FitInput, parts: Parts, solution: Solution, u: float) -> Means:

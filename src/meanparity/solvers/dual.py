@@ -207,7 +207,7 @@ class Dual:
 
     def solution(self, ends: Ends, info: SolverInfo, start: float) -> Solution:
         """Both functions, evaluated as predictions are; `start` is when the solver started."""
-        problem, (coef, intercept) = self.problem, ends.both
+        problem, (coef, intercept) = self.problem, ends.with_directions
         n, own = len(problem.Y), None
         if self.row_means is None and problem.root is None:
             # The stored matrix is the kernel's own, but for what was deflated. (A centred one does

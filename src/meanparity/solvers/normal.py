@@ -90,6 +90,13 @@ class Moments:
         sizes = np.sqrt(np.maximum(self.gram.diagonal(), 0.0))
         return np.where(sizes > 0, sizes, 1.0)[:, None]
 
+    def covariances(self, theta: FloatArray, of_y: FloatArray, output: int) -> FloatArray:
+        """Covariances of ``of_y·y + φᵀθ`` for functions with coefficients (r, s) and (s,)."""
+        gram, cross = self.centred
+        mixed = np.outer(of_y, cross[:, output] @ theta)
+        with_features = theta.T @ gram @ theta + mixed + mixed.T
+        return np.asarray(with_features / self.mass + self.variance[output] * np.outer(of_y, of_y))
+
     def products(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """Covariance of the errors of two functions with coefficients θ, (r, m): (m,)."""
         gram, cross = self.centred
@@ -425,7 +432,18 @@ def summed_solution(
         intercept = np.zeros(coef.shape[::2])
         if problem.fit_intercept:
             intercept = -np.einsum("p,apr->ar", moments.mean, coef)
-        directions = replace(directions, coef=coef, intercept=intercept)
+        in_cells = here @ coef + intercept[:, None, :]
+        centre = np.einsum("p,apr->ar", moments.mean, coef) + intercept
+        of_errors = np.empty((m, 1 + coef.shape[2], 1 + coef.shape[2]))
+        for output, which in enumerate(directions.penalty):
+            # y − g_free and h, as coefficients of y and of the features
+            functions = np.column_stack([-thetas[1][:, output], directions.coef[which]])
+            of_y = np.insert(np.zeros(coef.shape[2]), 0, 1.0)
+            mean = np.insert(centre[which], 0, -errors[1][output])
+            of_errors[output] = moments.covariances(functions, of_y, output) + np.outer(mean, mean)
+        directions = replace(
+            directions, coef=coef, intercept=intercept, cell_means=in_cells, errors=of_errors
+        )
     reach = float((np.abs(np.vstack([here, there])) @ np.abs(coefs[0])).max(initial=0.0))
     info = replace(
         info,

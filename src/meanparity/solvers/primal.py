@@ -118,7 +118,7 @@ def evaluate_columns(
     problem: ConstrainedProblem, ends: Ends, basis: LinearFeatures, info: SolverInfo, start: float
 ) -> Solution:
     """A solution from coefficients of columns, evaluated as predictions are."""
-    coef, intercept = ends.both
+    coef, intercept = ends.with_directions
     fitted, pool = np.empty((len(problem.Y), coef.shape[1])), np.zeros((0, coef.shape[1]))
     for part in row_blocks(len(fitted), max(_SMALL_PRODUCT // max(coef.size, 1), 1024)):
         fitted[part] = basis.evaluate(problem.X[part], coef)

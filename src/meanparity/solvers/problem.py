@@ -27,7 +27,7 @@ from meanparity.state import stored
 # A functional on the pool of which less than this share is left beside those on the training rows
 # is the same condition: holding both would let the rounding of the features decide the fit.
 SAME = 1e-6
-
+_MANY_DIRECTIONS = 64  # more than these are not evaluated on the training rows
 
 NO_FUNCTIONALS = Functionals.none(0)
 
@@ -241,6 +241,10 @@ class Directions:
         ν of the constrained solution of each output.
     penalty : (m,) array of int
         Which of the a penalties each output has.
+    cell_means : (a, k, r) array or None
+        Means of each h in the cells of the training rows; None where they were not computed.
+    errors : (m, 1 + r, 1 + r) array or None
+        Mean products, on the training rows, of the errors ``y − g_free`` and of the values of h.
     """
 
     coef: FloatArray
@@ -249,6 +253,8 @@ class Directions:
     gaps: FloatArray
     multipliers: FloatArray
     penalty: IntArray
+    cell_means: FloatArray | None = None
+    errors: FloatArray | None = None
 
 
 @stored("SolverInfo")
@@ -427,6 +433,14 @@ class Ends:
         coef = np.hstack([self.fair, self.free])
         return coef, np.concatenate([self.fair_intercept, self.free_intercept])
 
+    @property
+    def with_directions(self) -> tuple[FloatArray, FloatArray]:
+        """The same, followed by the a·r directions unless they are many: (p, s) and (s,)."""
+        (coef, intercept), found = self.both, self.directions
+        if found is None or found.intercept.size > _MANY_DIRECTIONS:
+            return coef, intercept
+        return np.hstack([coef, *found.coef]), np.append(intercept, found.intercept)
+
 
 def solve_each_penalty(
     problem: ConstrainedProblem, solve: Callable[[ConstrainedProblem, float], Ends]
@@ -484,8 +498,11 @@ def evaluated_solution(
     """A solution from values on the training rows, (n, 2m), and on the pool, (p, 2m).
 
     `norms`, (2m,), are the squared norms of both functions; `start` is when the solver started.
+    Values of directions may follow, as in `Ends.with_directions`.
     """
     (n, m), cells = problem.Y.shape, problem.cells or one_cell(len(problem.Y))
+    directions = _measured(problem, ends.directions, cells, fitted)
+    fitted, pool = fitted[:, : 2 * m], pool[:, : 2 * m]
     sums = cells.sums(fitted)
     means, pool_means = cells.divide(sums), np.zeros((0, 2 * m))
     if problem.pool_X is not None:
@@ -520,4 +537,22 @@ def evaluated_solution(
     variance = problem.Y.var(axis=0)
     if problem.weights is not None:
         variance = problem.shares @ (problem.Y - problem.shares @ problem.Y) ** 2
-    return Solution(fits[0], fits[1], basis, gaps, products, variance, info, ends.directions)
+    return Solution(fits[0], fits[1], basis, gaps, products, variance, info, directions)
+
+
+def _measured(
+    problem: ConstrainedProblem, directions: Directions | None, cells: Cells, values: FloatArray
+) -> Directions | None:
+    """Directions with what the values after those of both ends, (n, 2m + a·r), say of them."""
+    m, shares = problem.Y.shape[1], problem.shares
+    if directions is None or values.shape[1] == 2 * m:
+        return directions
+    a, r = directions.intercept.shape
+    h = values[:, 2 * m :]
+    means = cells.means(h).reshape(-1, a, r).transpose(1, 0, 2)
+    errors = np.empty((m, 1 + r, 1 + r))
+    for output, which in enumerate(directions.penalty):
+        error = problem.Y[:, output] - values[:, m + output]
+        both = np.column_stack([error, h[:, which * r : (which + 1) * r]])
+        errors[output] = both.T @ (shares[:, None] * both)
+    return replace(directions, cell_means=means, errors=errors)

@@ -143,6 +143,81 @@ class CurveSums:
         )
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Frontier:
+    """Error and gaps of the most accurate functions within budgets, on stated rows.
+
+    Parameters
+    ----------
+    budget : {"gap", "smd", "norm"}
+        What is limited on the rows of fit.
+    limit : (p,) array
+        The limits, in the units of y.
+    mse, r2 : (p,) arrays
+        Mean squared error and R² of the predictions, averaged over outputs.
+    smd, max_gap : (p,) arrays
+        Sum and maximum of the absolute gaps on these rows, the largest over outputs.
+    """
+
+    budget: str
+    limit: FloatArray
+    mse: FloatArray
+    r2: FloatArray
+    smd: FloatArray
+    max_gap: FloatArray
+
+    def __repr__(self) -> str:
+        shown = {name: v for name, v in vars(self).items() if name != "budget"}
+        ends = (f"{name} {v[0]:.4g} to {v[-1]:.4g}" for name, v in shown.items())
+        return f"Frontier({self.budget!r}, {len(self.limit)} points; {'; '.join(ends)})"
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame with one row for each limit."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("pandas is missing: pip install pandas") from error
+        return pd.DataFrame({name: v for name, v in vars(self).items() if name != "budget"})
+
+
+@stored("StepSums")
+@dataclass(frozen=True, eq=False, repr=False)
+class StepSums:
+    """The sums from which error and gaps follow for every function ``g_free − Σ_k ν_k h_k``.
+
+    Parameters
+    ----------
+    errors : (m, 1 + r, 1 + r) array
+        Mean products of the errors ``y − g_free`` and of the values of h.
+    variance : (m,) array
+        Variance of the targets.
+    free, steps : (R, m) and (m, R, r) arrays
+        Gaps of the free solution, and of each h.
+    """
+
+    errors: FloatArray
+    variance: FloatArray
+    free: FloatArray
+    steps: FloatArray
+
+    def frontier(self, budget: str, limits: FloatArray, multipliers: FloatArray) -> Frontier:
+        """Error and gaps of functions with multipliers ν, (p, r, m)."""
+        p, _, m = multipliers.shape
+        moved = np.concatenate([np.ones((p, 1, m)), multipliers], axis=1)
+        mse = np.einsum("pim,mij,pjm->pm", moved, self.errors, moved)
+        varies = self.variance > 0
+        r2 = np.where(varies, 1 - mse / np.where(varies, self.variance, 1.0), np.nan)
+        gaps = np.abs(self.free - np.einsum("mkr,prm->pkm", self.steps, multipliers))
+        return Frontier(
+            budget,
+            limits,
+            mse.mean(axis=1),
+            r2.mean(axis=1),
+            gaps.sum(axis=1).max(axis=1),
+            gaps.max(axis=(1, 2), initial=0.0),
+        )
+
+
 def curve_sums(y: Any, fair: Any, free: Any, sensitive_features: Any) -> CurveSums:
     """The sums of a tradeoff curve from targets and two predictions of shape (n,) or (n, m)."""
     y, fair, free = check_ends(y, fair, free)

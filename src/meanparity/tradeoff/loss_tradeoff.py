@@ -65,22 +65,27 @@ class LossTradeoff(Tradeoff):
         losses = float(self.weights @ self.loss.value(self.y, scores))
         return losses + float(share @ self.penalties @ share)
 
-    def for_gap(self, max_gap: float) -> FittedFunction:
-        """The position nearest the free fit where no gap is larger; see `Tradeoff.for_gap`."""
+    def for_gap(self, max_gap: Any) -> FittedFunction:
+        """The position of the dial nearest the free fit at which no gap is larger.
+
+        Other functions with gaps as small may have a smaller objective.
+        """
+        limit = _check_size(max_gap, "max_gap")
         if self._is_linear:
-            return super().for_gap(max_gap)
+            return self.dial_for_gap(limit)
         if self.has_pool:
             raise ValueError(
                 "Gaps of mean responses on a pool are not linear along the dial, and the rows of "
                 "the pool are not stored. Use for_smd, or tradeoff_.curve on these rows."
             )
-        return self._largest("max_gap", _check_size(max_gap, "max_gap"))
+        return self._largest("max_gap", limit)
 
     def for_smd(self, smd: float) -> FittedFunction:
-        """The position closest to the free fit whose sum of gaps is at most `smd`."""
+        """The position of the dial nearest the free fit whose sum of gaps is at most `smd`."""
+        limit = _check_size(smd, "smd")
         if self._is_linear:
-            return super().for_smd(smd)
-        return self._largest("smd", _check_size(smd, "smd"))
+            return self._nearest_free(np.moveaxis(self.training.gaps, 2, 0), limit)
+        return self._largest("smd", limit)
 
     @property
     def _is_linear(self) -> bool:
@@ -106,8 +111,13 @@ class LossTradeoff(Tradeoff):
             low, high = (middle, high) if fits else (low, middle)
         return self.at(float(low))
 
-    def for_loss_increase(self, share: float) -> FittedFunction:
-        """The position nearest parity whose objective is at most this share above the free one."""
+    def for_loss_increase(self, share: float, budget: Any = None) -> FittedFunction:
+        """The position nearest parity whose objective is at most this share above the free one.
+
+        `budget` is not supported for other losses than the squared one.
+        """
+        if budget is not None:
+            raise ValueError(f"budget={budget!r} needs the squared loss. Leave it out.")
         limit = (1 + _check_size(share, "share")) * self.objective(1.0)
         if self.objective(0.0) <= limit:
             return self.at(0.0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,15 @@ from meanparity._typing import FloatArray
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import check_unfairness, check_weights
 from meanparity.data.rows import Rows
-from meanparity.solvers.problem import Basis, Solution
+from meanparity.solvers.problem import Basis, Directions, Solution
 from meanparity.state import stored
+from meanparity.tradeoff.budgets import KINDS, Budgets, Kind
 from meanparity.tradeoff.curve import (
+    PAPER_POSITIONS,
     Comparison,
     CurveSums,
+    Frontier,
+    StepSums,
     TradeoffCurve,
     check_ends,
     check_positions,
@@ -114,6 +120,10 @@ class Tradeoff:
         How other rows are compared.
     single_output : bool
         Whether predictions are (n,) instead of (n, m).
+    labels : tuple of str, tuple of str
+        What each gap of the constraint's conditions is about, on the training rows and on the pool.
+    steps : StepSums or None
+        The sums from which the frontier on the training rows follows, if they are known.
 
     Examples
     --------
@@ -125,8 +135,9 @@ class Tradeoff:
     (3, 200)
     >>> bool(tradeoff.objective(0.0) > tradeoff.objective(0.5) > tradeoff.objective(1.0))
     True
-    >>> round(tradeoff.for_gap(0.01).unfairness, 4)
-    0.0504
+    >>> within = tradeoff.for_gap(0.01)  # no group's mean further from the overall mean
+    >>> float(np.ptp([within.predict(X)[s == group].mean() for group in set(s)])) <= 0.02
+    True
     """
 
     solution: Solution
@@ -135,6 +146,8 @@ class Tradeoff:
     gaps: FloatArray
     comparison: Comparison
     single_output: bool
+    labels: tuple[tuple[str, ...], tuple[str, ...]] = field(default=((), ()), kw_only=True)
+    steps: StepSums | None = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         return f"Tradeoff(training={self.training_curve([0.0, 1.0])!r})"
@@ -160,12 +173,7 @@ class Tradeoff:
             ν, for all outputs or for each. Zero is the free solution, and
             ``solution.directions.multipliers`` the one at parity.
         """
-        directions, free = self.solution.directions, self.solution.free
-        if directions is None:
-            raise ValueError(
-                f"The solver returned no directions (solver_={self.solution.info.solver!r}), along "
-                "which multipliers could move. Use at, for_gap or for_smd instead."
-            )
+        directions, free = self._directions, self.solution.free
         nu = np.asarray(multipliers, dtype=float)
         nu = np.broadcast_to(nu.reshape(len(nu), -1), directions.multipliers.shape)
         which = directions.penalty
@@ -173,45 +181,136 @@ class Tradeoff:
         intercept = free.intercept - np.einsum("mr,rm->m", directions.intercept[which], nu)
         return FittedFunction(self.basis, coef, intercept, self.single_output)
 
-    def for_gap(self, max_gap: float) -> FittedFunction:
-        """The position closest to the free fit at which no gap is larger, in the units of y.
+    def for_gap(self, max_gap: Any) -> FittedFunction:
+        """The function of smallest objective of which no gap is larger, in the units of y.
 
-        The gaps are those that the constraint is about (an estimator's `gaps_` and `pool_gaps_`):
-        the distance of a group's mean from the mean of all rows (of its stratum); of conditions
-        with targets, the distance from the target.
+        The gaps are those of the constraint's conditions, on the training rows and on the pool: for
+        mean parity the distance of a group's mean from the mean of all rows (of its stratum); of
+        conditions with targets, the distance from the target. Gaps that are within their limit in
+        the free fit may stay as they are.
+
+        Parameters
+        ----------
+        max_gap : float, or mapping of str to float
+            One limit for all gaps, or one for each, by the names that they have in `labels`;
+            infinity is no limit.
 
         Raises
         ------
         ValueError
-            If even the constrained solution has larger gaps.
+            If no function of the space has gaps as small as that.
         """
-        limit = _check_size(max_gap, "max_gap")
-        return self._most_accurate(self.gaps.reshape(2, -1).T[:, :, None], limit)
+        limits = self._limits(max_gap)
+
+        def step(budgets: Budgets, output: int) -> FloatArray:
+            if (np.abs(budgets.free) <= limits).all():
+                return np.zeros(budgets.A.shape[1])
+            if limits.max(initial=0.0) <= self._rounding:
+                return budgets.met_parity(self._rounding)
+            return budgets.within_limits(limits)
+
+        return self._function(step)
 
     def for_smd(self, smd: float) -> FittedFunction:
-        """The position closest to the free fit whose sum of gaps is at most `smd`.
+        """The function of smallest objective whose sum of absolute gaps is at most `smd`.
 
-        The sum of absolute gaps on the training rows is the paper's SMD.
-
-        Raises
-        ------
-        ValueError
-            If even the constrained solution has a larger sum of gaps.
+        For mean parity, the sum on the training rows is the paper's SMD. Where the constraint holds
+        on a pool, the sum of the gaps there is at most `smd` as well.
         """
-        limit = _check_size(smd, "smd")
-        return self._most_accurate(np.moveaxis(self.training.gaps, 2, 0), limit)
+        return self._within("smd", _check_size(smd, "smd"))
 
-    def for_loss_increase(self, share: float) -> FittedFunction:
-        """The position closest to parity whose objective is at most this share above the free one.
+    def for_norm(self, norm: float) -> FittedFunction:
+        """The function of smallest objective for which the root of the sum of squared gaps is this.
 
-        ``J(u) ≤ (1 + share)·J_free``: 0.05 allows five per cent. The objective is the penalised
-        squared error on the training rows, see `objective`.
+        It is the paper's relaxed constraint ``‖Cᵀg‖ ≤ β``, with all gaps in the units of y.
         """
-        limit = _check_size(share, "share")
-        fair, free = self.solution.fair.objective, self.solution.free.objective
-        increase = np.where(fair > free, fair - free, 1.0)
-        positions = 1 - np.sqrt(np.where(fair > free, limit * free, 1.0) / increase)
-        return self.at(float(np.clip(positions.max(), 0.0, 1.0)))
+        return self._within("norm", _check_size(norm, "norm"))
+
+    def for_loss_increase(self, share: float, budget: Kind = "gap") -> FittedFunction:
+        """The function of smallest gaps whose objective is at most this share above the free one.
+
+        Parameters
+        ----------
+        share : float
+            0.05 allows five per cent. The objective is the penalised squared error on the training
+            rows, see `objective`.
+        budget : {"gap", "smd", "norm"}
+            What is as small as possible: the largest gap, their sum, or the root of the sum of
+            their squares.
+        """
+        allowed, kind = _check_size(share, "share"), _check_kind(budget)
+        objectives = self.solution.free.objective
+
+        def step(budgets: Budgets, output: int) -> FloatArray:
+            return budgets.within_excess(kind, allowed * float(objectives[output]))
+
+        return self._function(step)
+
+    def training_frontier(self, budget: Kind = "gap", limits: Any = None) -> Frontier:
+        """Error and gaps on the training rows of the most accurate functions within budgets.
+
+        Parameters
+        ----------
+        budget : {"gap", "smd", "norm"}
+            What is limited: the largest gap, their sum, or the root of the sum of their squares.
+        limits : array-like of shape (p,), optional
+            The limits, in the units of y; by default 51 from parity to the free fit.
+        """
+        if self.steps is None:
+            raise ValueError(
+                "The fit kept no sums for functions off the dial. Pass rows: frontier(X, y, ...)."
+            )
+        values = self._limit_values(budget, limits)
+        return self.steps.frontier(budget, values, self._multipliers(budget, values))
+
+    def frontier(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any = None,
+        budget: Kind = "gap",
+        limits: Any = None,
+        *,
+        control_features: Any = None,
+        sample_weight: Any = None,
+    ) -> Frontier:
+        """Error and gaps on any rows of the most accurate functions within budgets.
+
+        The limits are about the rows of fit; `smd` and `max_gap` of the result are those of the
+        rows that are passed.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, control_features, sample_weight
+            See `curve`.
+        budget, limits
+            See `training_frontier`.
+        """
+        values, directions = self._limit_values(budget, limits), self._directions
+        if sensitive_features is None:
+            sensitive_features = self.basis.sensitive_features(X)
+        free, (a, r) = self.solution.free, directions.intercept.shape
+        found = self.basis.evaluate(X, np.hstack([free.coef, *directions.coef]))
+        found += np.concatenate([free.intercept, directions.intercept.ravel()])
+        m = len(free.intercept)
+        y, predicted, _ = check_ends(y, found[:, :m], found[:, :m])
+        rows, shares = self._read_rows(sensitive_features, control_features, sample_weight, y)
+        shares = np.full(len(y), 1 / len(y)) if shares is None else shares
+        h = found[:, m:].reshape(-1, a, r)[:, directions.penalty]
+        constraint = self.comparison.constraint
+        between = constraint.group_gaps(rows)
+        errors = np.empty((m, 1 + r, 1 + r))
+        for output in range(m):
+            both = np.column_stack([y[:, output] - predicted[:, output], h[:, output]])
+            errors[output] = both.T @ (shares[:, None] * both)
+        none = between.gaps(np.zeros((len(y), 1)))
+        sums = StepSums(
+            errors,
+            shares @ (y - shares @ y) ** 2,
+            between.gaps(constraint.compared(predicted, y)),
+            np.stack([between.gaps(h[:, output]) - none for output in range(m)]),
+        )
+        return sums.frontier(budget, values, self._multipliers(budget, values))
 
     def predict(self, X: Any, unfairness: Any) -> FloatArray:
         """Predictions at p positions of the dial, from one evaluation of the kernel.
@@ -270,6 +369,13 @@ class Tradeoff:
         if sensitive_features is None:
             sensitive_features = self.basis.sensitive_features(X)
         y, fair, free = check_ends(y, *self._ends(X))
+        rows, shares = self._read_rows(sensitive_features, control_features, sample_weight, y)
+        return self._curve(y, fair, free, rows, shares, unfairness)
+
+    def _read_rows(
+        self, sensitive_features: Any, control_features: Any, sample_weight: Any, y: FloatArray
+    ) -> tuple[Rows, FloatArray | None]:
+        """Rows as fit reads them, and the share of each in the loss, (n,)."""
         weights = None if sample_weight is None else check_weights(sample_weight, len(y))
         scope = self.comparison.constraint.weight_scope
         rows = self.comparison.schema.read_rows(
@@ -282,7 +388,7 @@ class Tradeoff:
         shares = None
         if weights is not None and scope != "constraint":
             shares = weights / weights.sum()
-        return self._curve(y, fair, free, rows, shares, unfairness)
+        return rows, shares
 
     def _curve(
         self,
@@ -307,11 +413,18 @@ class Tradeoff:
         """
         return self.training.curve(unfairness)
 
-    def _most_accurate(self, sums: FloatArray, limit: float) -> FittedFunction:
+    def dial_for_gap(self, max_gap: float) -> FittedFunction:
+        """The position of the dial nearest the free fit at which no gap is larger.
+
+        For two groups this is `for_gap`; otherwise functions off the dial may have gaps as small
+        and a smaller objective. The gaps are those that an estimator reports.
+        """
+        limit = _check_size(max_gap, "max_gap")
+        return self._nearest_free(self.gaps.reshape(2, -1).T[:, :, None], limit)
+
+    def _nearest_free(self, sums: FloatArray, limit: float) -> FittedFunction:
         """The largest u at which several sums of gaps, (s, 2, r), are at most a limit."""
-        values = np.abs(self.solution.fair.cell_means).max(initial=0.0)
-        spread = float(np.sqrt(self.training.variance.max()))
-        rounding = 1e-10 * spread + 1e3 * np.finfo(float).eps * float(values)
+        rounding = self._rounding
         low, high = 0.0, 1.0
         for fair, free in sums:
             first, last = _allowed(np.where(np.abs(fair) > rounding, fair, 0.0), free, limit)
@@ -322,6 +435,85 @@ class Tradeoff:
                 "larger ones, because it is about something else or cannot be met. Allow more."
             )
         return self.at(high)
+
+    @property
+    def _rounding(self) -> float:
+        """Gaps of at most this size are nothing but rounding."""
+        values = np.abs(self.solution.fair.cell_means).max(initial=0.0)
+        spread = float(np.sqrt(self.training.variance.max()))
+        return 1e-10 * spread + 1e3 * float(np.finfo(float).eps * values)
+
+    @property
+    def _directions(self) -> Directions:
+        if self.solution.directions is None:
+            raise ValueError(
+                f"The solver returned no directions (solver_={self.solution.info.solver!r}), along "
+                "which the free fit could give way. Use at, or another solver; without a penalty "
+                "and with a pool, raise alpha."
+            )
+        return self.solution.directions
+
+    @cached_property
+    def _budgets(self) -> list[Budgets]:
+        """The small problem of each output."""
+        found = self._directions
+        parts = (np.arange(found.gaps.shape[1]) >= len(self.labels[0])).astype(int)
+        return [
+            Budgets.from_directions(found.gram[a], found.gaps[a], free, parts)
+            for a, free in zip(found.penalty, self.solution.gaps[1].T, strict=True)
+        ]
+
+    def _limits(self, max_gap: Any) -> FloatArray:
+        """The limit of each gap: (R,)."""
+        if not isinstance(max_gap, Mapping):
+            return np.full(self.solution.gaps.shape[1], _check_size(max_gap, "max_gap"))
+        labels = [*self.labels[0], *self.labels[1]]
+        unknown = [name for name in max_gap if name not in labels]
+        missing = [name for name in labels if name not in max_gap]
+        if unknown or missing:
+            problem = f"has no limit for {missing[0]!r}" if missing else f"names {unknown[0]!r}"
+            known = ", ".join(map(repr, dict.fromkeys(labels)))
+            raise ValueError(
+                f"max_gap {problem}, but the gaps are {known}. "
+                "Pass one limit for each of them (float('inf') is no limit), or one number."
+            )
+        return np.array([_check_size(max_gap[name], f"max_gap[{name!r}]", True) for name in labels])
+
+    def _within(self, kind: Kind, limit: float) -> FittedFunction:
+        return self._function(lambda budgets, output: self._step(budgets, kind, limit))
+
+    def _step(self, budgets: Budgets, kind: Kind, limit: float) -> FloatArray:
+        if limit <= self._rounding and budgets.size(kind, budgets.free) > limit:
+            return budgets.met_parity(self._rounding)
+        return budgets.within(kind, limit)
+
+    def _function(self, step: Callable[[Budgets, int], FloatArray]) -> FittedFunction:
+        """The function after a step of each output, on the dial if it is one of the ends."""
+        steps = [step(budgets, output) for output, budgets in enumerate(self._budgets)]
+        if not any(x.any() for x in steps):
+            return self.at(1.0)
+        pairs = list(zip(steps, self._budgets, strict=True))
+        if all(x is budgets.parity for x, budgets in pairs):
+            return self.at(0.0)
+        return self.with_multipliers(np.stack([b.multipliers(x) for x, b in pairs], axis=1))
+
+    def _limit_values(self, budget: Any, limits: Any) -> FloatArray:
+        kind = _check_kind(budget)
+        if limits is not None:
+            return np.array([_check_size(limit, "limits") for limit in np.ravel(limits)])
+        pairs = [(b.size(kind, b.gaps(b.parity)), b.size(kind, b.free)) for b in self._budgets]
+        low, high = np.max(pairs, axis=0)
+        return np.asarray(low + (high - low) * PAPER_POSITIONS)
+
+    def _multipliers(self, kind: Kind, limits: FloatArray) -> FloatArray:
+        """ν of the functions within limits, (p,): (p, r, m)."""
+        found = [
+            np.stack(
+                [b.multipliers(self._step(b, kind, float(limit))) for b in self._budgets], axis=1
+            )
+            for limit in limits
+        ]
+        return np.stack(found)
 
     def _ends(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Predictions of the constrained and of the free solution."""
@@ -356,11 +548,19 @@ def _allowed(fair: FloatArray, free: FloatArray, limit: float) -> tuple[float, f
     return ends[0], ends[1]
 
 
-def _check_size(value: Any, name: str) -> float:
+def _check_size(value: Any, name: str, infinite: bool = False) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = float("nan")
-    if isinstance(value, bool | np.bool_ | str) or not 0.0 <= number < np.inf:
+    fits = 0.0 <= number < np.inf or (infinite and number == np.inf)
+    if isinstance(value, bool | np.bool_ | str) or not fits:
         raise ValueError(f"{name}={value!r} is not a finite number of 0 or more. Pass one.")
     return number
+
+
+def _check_kind(budget: Any) -> Kind:
+    for kind in KINDS:
+        if isinstance(budget, str) and budget == kind:
+            return kind
+    raise ValueError(f"budget={budget!r} is not known. Pass one of {', '.join(KINDS)}.")

@@ -1,0 +1,222 @@
+r"""The most accurate function within a budget of gaps: a small problem in r unknowns.
+
+Every candidate is ``g_free − Σ_k ν_k h_k``. Its gaps are ``g₀ − Nν`` and its excess objective over
+the free solution is ``νᵀMν``. In coordinates x with ``νᵀMν = ‖x‖²``, the gaps are ``g₀ − Ax``, and
+the answer is the shortest x whose gaps are within the budget:
+
+* **no gap above its limit** is a problem of least distance, solved exactly by non-negative least
+  squares (Lawson and Hanson);
+* **a sum of sizes** is the same with one condition for each pattern of signs, of which only those
+  are added that are violated;
+* **a root of the sum of squares** is ``x = (AᵀA + I/μ)⁻¹Aᵀg₀`` for one number μ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq, nnls
+
+from meanparity._typing import FloatArray, IntArray
+
+Kind = Literal["gap", "smd", "norm"]
+KINDS: tuple[Kind, ...] = ("gap", "smd", "norm")
+
+_ROUNDING = 1e-13  # of the largest free gap
+_MOST_PATTERNS = 5_000  # steps towards the signs of a sum; a few dozen are common
+_FEW_GAPS = 50  # gaps up to which signs are found once, for all limits
+
+
+class UnreachableError(ValueError):
+    """No function of the space has gaps within the budget."""
+
+
+@dataclass(frozen=True, eq=False)
+class Budgets:
+    """Exact answers for one output.
+
+    Parameters
+    ----------
+    A : (R, r) array
+        Gaps of a unit step of x, in units in which parity is a step of length one.
+    free : (R,) array
+        g₀, the gaps of the free solution.
+    back : (r, r') array
+        Takes x to the multipliers ν.
+    parts : (R,) array of int
+        Which set of rows a gap is about, numbered from 0.
+    length : float
+        The length of x at parity, before it was divided by.
+    """
+
+    A: FloatArray
+    free: FloatArray
+    back: FloatArray
+    parts: IntArray
+    length: float
+
+    @classmethod
+    def from_directions(
+        cls, gram: FloatArray, gaps: FloatArray, free: FloatArray, parts: IntArray
+    ) -> Budgets:
+        """From M, (r, r), N, (R, r), and the free gaps, (R,)."""
+        values, vectors = np.linalg.eigh((gram + gram.T) / 2)
+        keep = values > len(values) * np.finfo(float).eps * values.max(initial=0.0)
+        back = vectors[:, keep] / np.sqrt(values[keep])
+        A = gaps @ back
+        length = float(np.linalg.norm(np.linalg.lstsq(A, free, rcond=1e-12)[0])) or 1.0
+        return cls(A * length, free, back * length, parts, length)
+
+    @property
+    def scale(self) -> float:
+        """The largest free gap."""
+        return float(np.abs(self.free).max(initial=0.0))
+
+    @cached_property
+    def parity(self) -> FloatArray:
+        """The step to the constrained solution."""
+        return np.asarray(np.linalg.lstsq(self.A, self.free, rcond=1e-12)[0], dtype=float)
+
+    def multipliers(self, x: FloatArray) -> FloatArray:
+        """ν of a step x."""
+        return np.asarray(self.back @ x)
+
+    def excess(self, x: FloatArray) -> float:
+        """The excess objective of a step x."""
+        return float(self.length**2 * (x @ x))
+
+    def gaps(self, x: FloatArray) -> FloatArray:
+        """The gaps after a step x: (R,)."""
+        return np.asarray(self.free - self.A @ x)
+
+    def size(self, kind: Kind, gaps: FloatArray) -> float:
+        """What a budget of this kind limits."""
+        if kind == "gap":
+            return float(np.abs(gaps).max(initial=0.0))
+        if kind == "norm":
+            return float(np.linalg.norm(gaps))
+        return float(np.bincount(self.parts, np.abs(gaps)).max(initial=0.0))
+
+    def within(self, kind: Kind, limit: float) -> FloatArray:
+        """The shortest step x after which the size of the gaps is at most a limit."""
+        if self.size(kind, self.free) <= limit:
+            return np.zeros(self.A.shape[1])
+        if kind == "gap":
+            return self.within_limits(np.full(len(self.free), limit))
+        if kind == "norm":
+            return self._within_norm(limit)
+        return self._with_patterns(limit, self._patterns)[0]
+
+    def met_parity(self, rounding: float) -> FloatArray:
+        """The step to parity, if no more than rounding is left there."""
+        if self.size("gap", self.gaps(self.parity)) > rounding:
+            raise UnreachableError(self._nearest("gap"))
+        return self.parity
+
+    def within_limits(self, limits: FloatArray) -> FloatArray:
+        """The shortest step after which no gap is larger than its own limit, (R,)."""
+        bounded = np.isfinite(limits)
+        A, free, limits = self.A[bounded], self.free[bounded], limits[bounded]
+        G, h = np.vstack([A, -A]), np.concatenate([free - limits, -free - limits])
+        return self._shortest(G, h)[0]
+
+    @cached_property
+    def _patterns(self) -> FloatArray:
+        """Signs that hold somewhere between the free solution and parity: (p, R)."""
+        found = np.zeros((0, len(self.free)))
+        whole = self.size("smd", self.free)
+        for share in np.linspace(0.9, 0.1, 9) if len(self.free) <= _FEW_GAPS else ():
+            _, active = self._with_patterns(share * whole, found)
+            found = np.unique(np.vstack([found, active]), axis=0)
+        return found
+
+    def _with_patterns(self, limit: float, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The shortest step, and the signs of those sums that are as large as the limit."""
+        x, slack = np.zeros(self.A.shape[1]), _ROUNDING * self.scale * len(self.free)
+        if len(signs):
+            x, held = self._shortest(signs @ self.A, signs @ self.free - limit)
+            signs = signs[held]
+        for _ in range(_MOST_PATTERNS):
+            gaps = self.gaps(x)
+            sums = np.bincount(self.parts, np.abs(gaps))
+            worst = int(sums.argmax())
+            if sums[worst] <= limit + slack:
+                return x, signs
+            signs = np.vstack([signs, np.where(self.parts == worst, np.sign(gaps), 0.0)])
+            x, held = self._shortest(signs @ self.A, signs @ self.free - limit)
+            signs = signs[held]  # x gets longer with every step, so that none comes back
+        raise RuntimeError(
+            f"The exact answer for a sum of {len(self.free)} gaps was not found after "
+            f"{_MOST_PATTERNS} steps. Limit the largest gap or the norm instead."
+        )
+
+    def _within_norm(self, limit: float) -> FloatArray:
+        left, sizes, right = np.linalg.svd(self.A, full_matrices=False)
+        seen = left.T @ self.free
+        rest = float(np.sum((self.free - left @ seen) ** 2))  # what no step changes
+
+        def beyond(log: float) -> float:
+            return float(np.sum((seen / (1 + np.exp(log) * sizes**2)) ** 2) + rest - limit**2)
+
+        low, high = -1.0, 1.0
+        known = sizes[sizes > 1e-12 * sizes.max(initial=0.0)]
+        farthest = 80.0 - 2 * np.log(known.min() if len(known) else 1.0)
+        while beyond(low) < 0:
+            low -= 4.0
+        while beyond(high) > 0:
+            high += 4.0
+            if high > farthest:
+                raise UnreachableError(self._nearest("norm"))
+        mu = np.exp(float(brentq(beyond, low, high, xtol=1e-15, rtol=1e-14, maxiter=500)))
+        return np.asarray(right.T @ (mu * sizes * seen / (1 + mu * sizes**2)))
+
+    def _shortest(self, G: FloatArray, h: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """The shortest x with ``G x ≥ h``, and the conditions that make it long.
+
+        Raises
+        ------
+        UnreachableError
+            If there is none.
+        """
+        G, h = G / self.scale, h / self.scale
+        rows = np.vstack([G.T, h])
+        target = np.zeros(len(rows))
+        target[-1] = 1.0
+        pull, distance = nnls(rows, target, maxiter=30 * rows.shape[1] + 300)
+        if distance <= 1e-9:
+            raise UnreachableError(self._nearest("gap"))
+        residual = rows @ pull - target
+        x = -residual[:-1] / residual[-1]
+        held = pull > 1e-12 * pull.max(initial=0.0)
+        if held.any():  # once more from the conditions that hold with equality
+            exact = np.linalg.lstsq(G[held], h[held], rcond=1e-13)[0]
+            least = (G @ exact - h).min()
+            if least > min((G @ x - h).min(), 0.0) - 1e-14 and exact @ exact <= x @ x * (1 + 1e-9):
+                x = exact
+        return np.asarray(x), held
+
+    def _nearest(self, kind: Kind) -> str:
+        return (
+            "No function of this space has gaps as small as that: those of the constrained fit "
+            f"have a {'norm' if kind == 'norm' else 'maximum'} of "
+            f"{self.size(kind, self.gaps(self.parity)):.3g}."
+        )
+
+    def within_excess(self, kind: Kind, excess: float) -> FloatArray:
+        """The step with the smallest gaps of this kind whose excess objective is at most this."""
+        if self.excess(self.parity) <= excess or not self.scale:
+            return self.parity
+
+        def beyond(limit: float) -> float:
+            return self.excess(self.within(kind, limit)) - excess
+
+        low, high = self.size(kind, self.gaps(self.parity)), self.size(kind, self.free)
+        low += 1e-12 * (high - low)
+        if beyond(low) <= 0:
+            return self.parity
+        limit = float(brentq(beyond, low, high, xtol=1e-14 * high, rtol=1e-14, maxiter=200))
+        return self.within(kind, limit)
