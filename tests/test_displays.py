@@ -516,3 +516,31 @@ def test_displays_read_columns_like_the_model(data):
         model, X, y, sensitive_features=s, control_features=grade, sample_weight=weights
     )
     assert display.lines_[0].get_xdata()[0] <= 1e-10
+
+
+@pytest.mark.parametrize("budget", ["gap", "smd", "norm"])
+def test_exact_frontiers_are_drawn_beside_the_dial(data, budget):
+    X, y, _ = data
+    s = np.random.default_rng(0).integers(0, 5, len(y))
+    y = y + 0.3 * s
+    model = ParityRidge(unfairness=0.5).fit(X, y, sensitive_features=s)
+    display = TradeoffDisplay.from_estimator(model, X, y, sensitive_features=s, budget=budget)
+    dial, exact = display.lines_
+    attribute = {"gap": "max_gap", "smd": "smd", "norm": "norm"}[budget]
+    frontier = model.tradeoff_.training_frontier(budget)
+    np.testing.assert_allclose(exact.get_xdata(), getattr(frontier, attribute), atol=1e-9)
+    np.testing.assert_allclose(exact.get_xdata(), frontier.limit, atol=1e-9)
+    np.testing.assert_allclose(exact.get_ydata(), frontier.mse)
+    curve = model.tradeoff_.training_curve()
+    np.testing.assert_allclose(dial.get_xdata(), getattr(curve, attribute), atol=1e-9)
+    assert exact.get_label() == "ParityRidge, most accurate within a limit"
+    assert exact.get_color() == dial.get_color()
+    words = {"gap": "Largest absolute", "smd": "Sum of absolute", "norm": "Root of the sum"}[budget]
+    assert display.ax_.get_xlabel().startswith(words)
+
+
+def test_frontiers_of_different_budgets_have_no_common_axis(model):
+    curve, tradeoff = model.tradeoff_.training_curve(), model.tradeoff_
+    both = {kind: tradeoff.training_frontier(kind) for kind in ("gap", "smd")}
+    with pytest.raises(ValueError, match=r"have the budgets \['gap', 'smd'\]\. Draw one kind"):
+        TradeoffDisplay(curve, frontiers=both)

@@ -15,7 +15,8 @@ from meanparity.audit.checks import format_number
 from meanparity.data.groups import Groups
 from meanparity.estimators._report import require_tradeoff
 from meanparity.metrics import mean_parity_gap
-from meanparity.tradeoff.curve import PAPER_POSITIONS, TradeoffCurve, curve_sums
+from meanparity.tradeoff.budgets import Kind
+from meanparity.tradeoff.curve import PAPER_POSITIONS, Frontier, TradeoffCurve, curve_sums
 from meanparity.tradeoff.tradeoff import Tradeoff
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ _STYLES: list[dict[str, Any]] = [
 ]
 _ENDS = {0.0: "parity on the training rows (u = 0)", 1.0: "unconstrained (u = 1)"}
 _SUM_OF_GAPS = "Sum of absolute mean gaps"
+_SIZES = {
+    "gap": ("max_gap", "Largest absolute mean gap"),
+    "smd": ("smd", _SUM_OF_GAPS),
+    "norm": ("norm", "Root of the sum of squared mean gaps"),
+}
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,10 @@ class TradeoffDisplay:
         One curve, or several by name, such as ``{"train": ..., "held out": ...}``.
     position : float, optional
         The model's own u, which is marked on the curves that have a point there.
+    frontiers : Frontier or mapping of str to Frontier, optional
+        The most accurate functions within budgets, drawn as dashed lines beside the curves. The
+        horizontal axis is then what their budget limits: the largest gap, the sum of the gaps, or
+        the root of the sum of their squares.
 
     Attributes
     ----------
@@ -141,10 +151,23 @@ class TradeoffDisplay:
     """
 
     def __init__(
-        self, curves: TradeoffCurve | Mapping[str, TradeoffCurve], *, position: float | None = None
+        self,
+        curves: TradeoffCurve | Mapping[str, TradeoffCurve],
+        *,
+        position: float | None = None,
+        frontiers: Frontier | Mapping[str, Frontier] | None = None,
     ) -> None:
         self.curves = {"": curves} if isinstance(curves, TradeoffCurve) else dict(curves)
         self.position = position
+        if isinstance(frontiers, Frontier):
+            frontiers = {"": frontiers}
+        self.frontiers = dict(frontiers or {})
+        budgets = {frontier.budget for frontier in self.frontiers.values()}
+        if len(budgets) > 1:
+            raise ValueError(
+                f"The frontiers have the budgets {sorted(budgets)}. Draw one kind at a time."
+            )
+        self.budget = budgets.pop() if budgets else "smd"
 
     @classmethod
     def from_estimator(
@@ -157,6 +180,7 @@ class TradeoffDisplay:
         control_features: Any = None,
         sample_weight: Any = None,
         unfairness: Any = None,
+        budget: Kind | None = None,
         name: str | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
@@ -171,6 +195,9 @@ class TradeoffDisplay:
             `sensitive_columns`, which name columns of X.
         unfairness : array-like of shape (p,), optional
             Values of u, by default 0, 1/50, ..., 1. The estimator's own u is added.
+        budget : {"gap", "smd", "norm"}, optional
+            Also draw the most accurate functions with a limit on the largest gap, on the sum of the
+            gaps or on the root of the sum of their squares, for models of the squared error.
         name, ax, **kwargs
             As in `plot`. The default name is the estimator's class.
 
@@ -189,10 +216,20 @@ class TradeoffDisplay:
             control_features=control_features,
             sample_weight=sample_weight,
         )
+        frontier = None
+        if budget is not None:
+            frontier = tradeoff.frontier(
+                X,
+                y,
+                sensitive_features,
+                budget,
+                control_features=control_features,
+                sample_weight=sample_weight,
+            )
         name = type(estimator).__name__ if name is None else name
         if _Response.from_tradeoff(tradeoff).gaps_are_of_scores:
             kwargs = {"xlabel": f"{_SUM_OF_GAPS} of the scores", **kwargs}
-        return cls(curve, position=position).plot(ax, name=name, **kwargs)
+        return cls(curve, position=position, frontiers=frontier).plot(ax, name=name, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -228,7 +265,7 @@ class TradeoffDisplay:
         ax: Axes | None = None,
         *,
         name: str | None = None,
-        xlabel: str = _SUM_OF_GAPS,
+        xlabel: str | None = None,
         **kwargs: Any,
     ) -> TradeoffDisplay:
         """Draw the curves, in addition to those already on the axes.
@@ -239,8 +276,8 @@ class TradeoffDisplay:
             Axes to draw on; a new figure by default.
         name : str, optional
             Name in the legend of a curve that was given without a name.
-        xlabel : str
-            Label of the horizontal axis.
+        xlabel : str, optional
+            Label of the horizontal axis, by default what it shows.
         **kwargs
             Parameters of ``ax.plot``, such as ``color``.
 
@@ -262,17 +299,23 @@ class TradeoffDisplay:
         for key, curve in self.curves.items():
             drawn = sum(not _is_mark(line) for line in ax.lines)
             style = {**_STYLES[drawn % len(_STYLES)], "label": key or name, **kwargs}
-            self.lines_ += ax.plot(curve.smd, curve.mse, **style)
+            sizes = getattr(curve, _SIZES[self.budget][0])
+            self.lines_ += ax.plot(sizes, curve.mse, **style)
             for u, label, mark in marks:
                 for i in np.flatnonzero(np.isclose(curve.unfairness, u, rtol=0, atol=1e-12)):
                     mark = {**mark, "linestyle": "none", "color": self.lines_[-1].get_color()}
-                    ax.plot(curve.smd[i], curve.mse[i], **mark)
+                    ax.plot(sizes[i], curve.mse[i], **mark)
                     # once in the legend, in grey: a mark means the same on every curve
                     if label not in ax.get_legend_handles_labels()[1]:
                         ax.plot([], [], **{**mark, "color": "0.35", "label": label})
+        attribute, words = _SIZES[self.budget]
+        for (key, frontier), line in zip(self.frontiers.items(), self.lines_, strict=False):
+            label = f"{key or name or 'model'}, most accurate within a limit"
+            style = {"color": line.get_color(), "linestyle": "--", "label": label}
+            self.lines_ += ax.plot(getattr(frontier, attribute), frontier.mse, **style)
         handles = ax.get_legend_handles_labels()[0]
         ax.legend(handles=sorted(handles, key=_is_mark))
-        ax.set(xlabel=xlabel, ylabel="Mean squared error")
+        ax.set(xlabel=words if xlabel is None else xlabel, ylabel="Mean squared error")
         return self
 
 

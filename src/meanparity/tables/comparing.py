@@ -147,7 +147,7 @@ def plot_comparison(results: Any, curve: TradeoffCurve, path: Any, target: str) 
     >>> import io
     >>> from meanparity.tradeoff import TradeoffCurve
     >>> u = np.array([0.0, 1.0])
-    >>> curve = TradeoffCurve(u, mse=1 - 0.5 * u, r2=0.5 * u, smd=u, max_gap=u)
+    >>> curve = TradeoffCurve(u, mse=1 - 0.5 * u, r2=0.5 * u, smd=u, max_gap=u, norm=u)
     >>> results = pd.DataFrame({"method": ["OLS"], "sum of gaps, test": [0.9], "test MSE": [0.6]})
     >>> image = io.BytesIO()
     >>> plot_comparison(results, curve, image, "pay")

@@ -28,8 +28,9 @@ class TradeoffCurve:
         Positions on the dial.
     mse, r2 : (p,) arrays
         Mean squared error and R² of the predictions, averaged over outputs.
-    smd, max_gap : (p,) arrays
-        Sum (the paper's SMD) and maximum of the absolute gaps, the largest over outputs. For one
+    smd, max_gap, norm : (p,) arrays
+        Sum (the paper's SMD) and maximum of the absolute gaps, and the root of the sum of their
+        squares, the largest over outputs. For one
         set of groups these are `mean_parity_gap` and `max_mean_gap`. With control features there
         is a gap for each group in each stratum, with separately compared columns one for each
         group of each column. The gap of a sensitive number is the covariance with it in units of
@@ -43,6 +44,7 @@ class TradeoffCurve:
     r2: FloatArray
     smd: FloatArray
     max_gap: FloatArray
+    norm: FloatArray
     loss: FloatArray | None = None
 
     def __repr__(self) -> str:
@@ -140,6 +142,7 @@ class CurveSums:
             r2=r2.mean(axis=1),
             smd=gaps.sum(axis=1).max(axis=1),
             max_gap=gaps.max(axis=(1, 2), initial=0.0),
+            norm=np.linalg.norm(gaps, axis=1).max(axis=1),
         )
 
 
@@ -155,8 +158,9 @@ class Frontier:
         The limits, in the units of y.
     mse, r2 : (p,) arrays
         Mean squared error and R² of the predictions, averaged over outputs.
-    smd, max_gap : (p,) arrays
-        Sum and maximum of the absolute gaps on these rows, the largest over outputs.
+    smd, max_gap, norm : (p,) arrays
+        Sum and maximum of the absolute gaps on these rows, and the root of the sum of their
+        squares, the largest over outputs.
     """
 
     budget: str
@@ -165,6 +169,7 @@ class Frontier:
     r2: FloatArray
     smd: FloatArray
     max_gap: FloatArray
+    norm: FloatArray
 
     def __repr__(self) -> str:
         shown = {name: v for name, v in vars(self).items() if name != "budget"}
@@ -215,6 +220,7 @@ class StepSums:
             r2.mean(axis=1),
             gaps.sum(axis=1).max(axis=1),
             gaps.max(axis=(1, 2), initial=0.0),
+            np.linalg.norm(gaps, axis=1).max(axis=1),
         )
 
 

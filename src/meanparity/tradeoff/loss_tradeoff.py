@@ -166,7 +166,8 @@ class LossTradeoff(Tradeoff):
             gaps = np.abs(between.gaps(constraint.compared(values, y)))
             mse = float(shares @ (y - response)[:, 0] ** 2)
             loss = float(shares @ self.loss.value(y[:, 0], scores[:, 0]))
-            columns.append((mse, gaps.sum(), gaps.max(initial=0.0), loss))
-        mse, smd, largest, loss = np.array(columns).T
+            sizes = gaps.sum(), gaps.max(initial=0.0), np.linalg.norm(gaps)
+            columns.append((mse, *sizes, loss))
+        mse, smd, largest, norm, loss = np.array(columns).T
         r2 = 1 - mse / variance if variance > 0 else np.full_like(mse, np.nan)
-        return replace(TradeoffCurve(u, mse, r2, smd, largest), loss=loss)
+        return replace(TradeoffCurve(u, mse, r2, smd, largest, norm), loss=loss)

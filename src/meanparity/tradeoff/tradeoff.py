@@ -449,7 +449,7 @@ class Tradeoff:
             raise ValueError(
                 f"The solver returned no directions (solver_={self.solution.info.solver!r}), along "
                 "which the free fit could give way. Use at, or another solver; without a penalty "
-                "and with a pool, raise alpha."
+                "and with a pool, raise alpha. Other losses have the dial only."
             )
         return self.solution.directions
 
