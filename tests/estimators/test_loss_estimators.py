@@ -87,7 +87,7 @@ def test_the_dial():
     )
     curve = model.tradeoff_.curve(X, y, s)
     assert np.allclose(curve.loss, model.tradeoff_.training_curve().loss)
-    assert set(curve.to_pandas()) == {"unfairness", "mse", "r2", "smd", "max_gap", "loss"}
+    assert set(curve.to_pandas()) == {"unfairness", "mse", "r2", "smd", "max_gap", "norm", "loss"}
     with pytest.raises(ValueError, match="linear along the dial"):
         ParityKernelRegressor(
             loss="poisson", max_gap=0.1, constraint=MeanParity(scale="response")

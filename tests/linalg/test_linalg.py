@@ -283,3 +283,14 @@ def test_features_of_a_whole_matrix_and_of_its_columns(rank):
         assert np.allclose(features @ features.T, R, rtol=0, atol=1e-9)
     few = pivoted_cholesky(R.diagonal(), lambda j: R[:, j], max_rank=1)
     assert few.shape == (40, 1)
+
+
+@pytest.mark.parametrize("n", [3, 255, 256, 300])
+@pytest.mark.parametrize("columns", [1, 8, 9])
+def test_products_with_few_and_many_columns(n, columns):
+    rng = np.random.default_rng(n)
+    A, Z = rng.normal(size=(n, n)), rng.normal(size=(n, columns))
+    expected = (np.triu(A) + np.triu(A, 1).T) @ Z
+    found = SymmetricMatrix.from_upper(A).times(Z)
+    assert np.abs(found - expected).max() <= 1e-12 * n
+    assert found.flags.c_contiguous

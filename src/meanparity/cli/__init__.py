@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 __all__ = ["main"]
@@ -10,6 +11,9 @@ _LIBRARIES = ("typer", "rich", "pandas", "pyarrow", "skrub", "skops", "jinja2")
 
 def main() -> None:
     """Run the command line, or say which package to install if one is missing."""
+    # NumPy and SciPy each bring a BLAS with threads of its own. Idle threads of the one keep cores
+    # from the other for 2²⁶ cycles each time, unless this says 2¹⁶; it is read on import.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
     try:
         from meanparity.cli.app import run
     except ModuleNotFoundError as error:

@@ -160,7 +160,8 @@ def _reflection(
 ) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
     """Table, units and labels for one set of groups: one reflection, no SVD."""
     inside = codes >= 0
-    present, level = np.unique(codes[inside], return_inverse=True)
+    present = np.flatnonzero(np.bincount(codes[inside], minlength=1))
+    level = np.searchsorted(present, codes[inside])
     if len(present) < 2:
         return np.zeros((len(codes), 0)), np.zeros((0, 0)), ()
     needed = 8 * (len(codes) + 3 * len(present)) * len(present)

@@ -346,7 +346,7 @@ def check_alpha(alpha: Any, n_outputs: int) -> FloatArray:
             f"alpha has shape {values.shape}, but y has {n_outputs} output(s). "
             "Pass one number, or one for each output."
         )
-    return np.broadcast_to(values, n_outputs).copy()
+    return np.full(n_outputs, values)
 
 
 def check_unfairness(value: Any) -> float:

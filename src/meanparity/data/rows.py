@@ -289,8 +289,8 @@ class Rows:
         groups = self.cell_groups
         if groups is None:
             return {}
-        weighted = self.mass[:, None] * np.insert(cell_means, 0, 1.0, axis=1)
-        sums = group_sums(groups.codes, weighted, len(groups.labels))
+        mass = self.mass[:, None]
+        sums = group_sums(groups.codes, np.hstack([mass, mass * cell_means]), len(groups.labels))
         found = zip(groups.keys, sums[:, 1:], sums[:, 0], strict=True)
         return {key: total / mass for key, total, mass in found if mass > 0}
 

@@ -151,21 +151,24 @@ def warn_about_result(
 
 def _is_constant(data: FitInput, solution: Solution) -> bool:
     """Whether the constrained function, and not the free one, is constant (in each stratum)."""
-    ends, m = (solution.fair, solution.free), data.Y.shape[1]
-    coef = np.hstack([fit.coef for fit in ends])
-    known = [fit.fitted for fit in ends if fit.fitted is not None]
-    few = 1 if known else max(len(data.Y) // _LOOKED_AT, 1)
-    for step in dict.fromkeys((few, 1)):  # all rows only if the function seems to be constant
-        if data.rows.sizes is not None:  # sums over rows
-            varies = np.abs(coef).max(axis=0)
-        else:
-            values = (
-                solution.basis.evaluate(data.X[::step], coef) if not known else np.hstack(known)
-            )
-            varies = _variation(data.rows, values, step)
-        if not np.any(varies[:m] < 1e-8 * varies[m:]):
+    fair, free = solution.fair, solution.free
+    if fair.fitted is not None and free.fitted is not None:
+        known = (fair.fitted, free.fitted)
+        return _is_flat(*(_variation(data.rows, values, 1) for values in known))
+    coef, m = np.hstack([fair.coef, free.coef]), data.Y.shape[1]
+    if data.rows.sizes is not None:  # sums over rows
+        varies = np.abs(coef).max(axis=0)
+        return _is_flat(varies[:m], varies[m:])
+    for step in dict.fromkeys((max(len(data.Y) // _LOOKED_AT, 1), 1)):  # all rows if a few are flat
+        varies = _variation(data.rows, solution.basis.evaluate(data.X[::step], coef), step)
+        if not _is_flat(varies[:m], varies[m:]):
             return False
     return True
+
+
+def _is_flat(fair: FloatArray, free: FloatArray) -> bool:
+    """Whether an output of the constrained function varies much less than the free one does."""
+    return bool(np.any(fair < 1e-8 * free))
 
 
 def _variation(rows: Rows, values: FloatArray, step: int) -> FloatArray:
@@ -265,6 +268,8 @@ def _small_groups(rows: Rows, spread: FloatArray, least: int) -> Iterator[tuple[
     if rows.weights is not None:
         counted = rows.weights > 0 if rows.sizes is None else (rows.weights > 0) * rows.sizes
         counts = np.bincount(rows.codes, weights=counted, minlength=len(rows.cells)).astype(int)
+    if counts.min(initial=least) >= least:
+        return  # a group has the rows of one cell, or of more
     moments: FloatArray | None = None
     for stratum, cells in rows.strata:
         for grouping in rows.groupings:

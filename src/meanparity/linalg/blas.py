@@ -44,6 +44,7 @@ def _routine(module: Any, name: str) -> tuple[Any, Any]:
 
 _GEMM, _INT = _routine(cython_blas, "dgemm")
 _SYMM, _ = _routine(cython_blas, "dsymm")
+_SYMV, _ = _routine(cython_blas, "dsymv")
 _SYRK, _ = _routine(cython_blas, "dsyrk")
 _TRSM, _ = _routine(cython_blas, "dtrsm")
 _TRMM = {
@@ -52,6 +53,7 @@ _TRMM = {
 }
 _POTRF, _ = _routine(cython_lapack, "dpotrf")
 
+_FEW, _SMALL = 8, 256  # up to so many columns, products of a larger matrix are faster one by one
 
 _ONE, _ZERO, _MINUS = (ctypes.byref(ctypes.c_double(value)) for value in (1.0, 0.0, -1.0))
 
@@ -107,9 +109,18 @@ def multiply_symmetric(A: FloatArray, B: FloatArray) -> FloatArray:
     out = np.empty_like(B)
     if not B.size:
         return out
-    (a, lda, *_), (b, ldb, *_), (c, ldc, *_) = _block(A), _block(B), _block(out)
+    a, lda, *_ = _block(A)
     r, n = ctypes.byref(_INT(B.shape[1])), ctypes.byref(_INT(len(A)))
-    _SYMM(b"R", b"L", r, n, _ONE, a, lda, b, ldb, _ZERO, c, ldc)
+    if B.shape[1] > _FEW or len(A) < _SMALL:
+        (b, ldb, *_), (c, ldc, *_) = _block(B), _block(out)
+        _SYMM(b"R", b"L", r, n, _ONE, a, lda, b, ldb, _ZERO, c, ldc)
+        return out
+    step, product = ctypes.byref(_INT(1)), np.empty(len(A))
+    y = ctypes.c_void_p(product.ctypes.data)
+    for j, column in enumerate(np.ascontiguousarray(B.T)):
+        x = ctypes.c_void_p(column.ctypes.data)
+        _SYMV(b"L", n, _ONE, a, lda, x, step, _ZERO, y, step)
+        out[:, j] = product
     return out
 
 

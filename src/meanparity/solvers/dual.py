@@ -156,13 +156,15 @@ class Dual:
         if V.shape[1]:  # (K + λI)⁻¹ of the whole matrix from that of the deflated one (Woodbury)
             z, Z_B = (Z - Z_V @ np.linalg.solve(inner, V.T @ Z) for Z in (z, Z_B))
         free = root * (z if whole is None else whole.solve(y))
-        directions = None
-        if alpha > 0 or not V.shape[1]:
-            # h of functionals on the training rows, and (1/λ)(r − Σ_i c_i κ_i) of all others
+        h_rows, h_pool, directions = root * Z_B, on_pool[:, rows], None
+        multipliers = np.asarray(reduced, dtype=np.float64)
+        if alpha > 0 and V.shape[1]:
+            # (1/λ)(r − Σ_i c_i κ_i) for functionals that are not on training rows which count
             c = root * (Z_V @ np.linalg.solve(inner, np.diag(r.signs[others])))
-            h_rows = np.hstack([root * Z_B, (on_rows[:, others] - c) / (alpha or 1.0)])
-            h_pool = np.hstack([on_pool[:, rows], on_pool[:, others] / (alpha or 1.0)])
-            multipliers = np.vstack([reduced, alpha * taken[others]])
+            h_rows = np.hstack([h_rows, (on_rows[:, others] - c) / alpha])
+            h_pool = np.hstack([h_pool, on_pool[:, others] / alpha])
+            multipliers = np.vstack([multipliers, alpha * taken[others]])
+        if alpha > 0 or not V.shape[1]:
             directions = self._directions(problem, h_rows, h_pool, multipliers)
         fair, fair_b = self._function(fair, extra, centre)
         free, free_b = self._function(free, np.zeros_like(extra), centre)
@@ -238,7 +240,7 @@ def evaluate(
         What the training rows contribute to their own values, if it is known; overwritten.
     """
     n, kernel = len(problem.Y), problem.bound_kernel
-    fitted = kernel.evaluate(problem.X, coef[:n], slice(0, n)) if own is None else own
+    fitted = kernel.evaluate_own(problem.X, coef[:n]) if own is None else own
     if problem.pool_X is None:
         return fitted, fitted[:0]
     pool = np.empty(coef[n:].shape)

@@ -73,9 +73,11 @@ class Smoother:
         if problem.fit_intercept:
             constant = np.sqrt(problem.shares)
         if problem.kernel.is_linear:
-            Q, sizes, _ = np.linalg.svd(_columns(problem), full_matrices=False)
-            keep = sizes > len(Q) * np.finfo(float).eps * sizes.max(initial=0.0)
-            return cls(Q[:, keep], sizes[keep] ** 2, root, constant)
+            columns = _columns(problem)
+            _, sizes, right = np.linalg.svd(np.linalg.qr(columns, mode="r"), full_matrices=False)
+            keep = sizes > len(columns) * np.finfo(float).eps * sizes.max(initial=0.0)
+            vectors = columns @ (right[keep].T / sizes[keep])
+            return cls(vectors, sizes[keep] ** 2, root, constant)
         K = gram(problem.bound_kernel, problem.X, advice="Use ParityRidgeCV, or fewer rows.")
         eigen = _centred(K, problem).eigen()
         return cls(eigen.vectors, np.maximum(eigen.values, 0.0), root, constant)

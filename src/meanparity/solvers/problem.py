@@ -150,8 +150,10 @@ class ConstrainedProblem:
     @cached_property
     def targets(self) -> FloatArray:
         """Targets of all functionals, on the training rows and then on the pool: (q, m)."""
-        m, parts = self.Y.shape[1], (self.functionals, self.pool)
-        return np.vstack([np.broadcast_to(part.targets, (part.count, m)) for part in parts])
+        here, there = self.functionals, self.pool
+        targets = np.empty((here.count + there.count, self.Y.shape[1]))
+        targets[: here.count], targets[here.count :] = here.targets, there.targets
+        return targets
 
     @cached_property
     def root(self) -> FloatArray | None:
@@ -501,10 +503,10 @@ def evaluated_solution(
     Values of directions may follow, as in `Ends.with_directions`.
     """
     (n, m), cells = problem.Y.shape, problem.cells or one_cell(len(problem.Y))
-    directions = _measured(problem, ends.directions, cells, fitted)
-    fitted, pool = fitted[:, : 2 * m], pool[:, : 2 * m]
     sums = cells.sums(fitted)
     means, pool_means = cells.divide(sums), np.zeros((0, 2 * m))
+    directions = _measured(problem, ends.directions, means[:, 2 * m :], fitted)
+    fitted, pool, sums = fitted[:, : 2 * m], pool[:, : 2 * m], sums[:, : 2 * m]
     if problem.pool_X is not None:
         there = problem.pool_cells or one_cell(len(pool))
         pool_means = there.divide(there.sums(pool))
@@ -541,15 +543,21 @@ def evaluated_solution(
 
 
 def _measured(
-    problem: ConstrainedProblem, directions: Directions | None, cells: Cells, values: FloatArray
+    problem: ConstrainedProblem,
+    directions: Directions | None,
+    means: FloatArray,
+    values: FloatArray,
 ) -> Directions | None:
-    """Directions with what the values after those of both ends, (n, 2m + a·r), say of them."""
+    """Directions with their means in cells, (k, a·r), and products of their values with errors.
+
+    `values`, (n, 2m + a·r), are those of both ends and then theirs.
+    """
     m, shares = problem.Y.shape[1], problem.shares
     if directions is None or values.shape[1] == 2 * m:
         return directions
     a, r = directions.intercept.shape
     h = values[:, 2 * m :]
-    means = cells.means(h).reshape(-1, a, r).transpose(1, 0, 2)
+    means = means.reshape(-1, a, r).transpose(1, 0, 2)
     errors = np.empty((m, 1 + r, 1 + r))
     for output, which in enumerate(directions.penalty):
         error = problem.Y[:, output] - values[:, m + output]

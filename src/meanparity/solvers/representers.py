@@ -207,6 +207,8 @@ class Representers:
 
         Where no function of the space meets them all, those of least squared distance are met.
         """
+        if not targets.any():
+            return np.zeros((len(self.signs), targets.shape[1]))
         found = np.linalg.lstsq(self.held, targets, rcond=None)[0]
         return np.asarray(self.signs[:, None] * found)
 
