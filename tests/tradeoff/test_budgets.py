@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from meanparity import MeanParity, ParityKernelRidge, ParityRidge
@@ -245,6 +246,27 @@ def test_sensitive_numbers_have_limits_too():
     tradeoff = model.fit(X, y, sensitive_features={"age": age}).tradeoff_
     predicted = tradeoff.for_gap(0.1).predict(X)
     assert abs(np.cov(predicted, age, ddof=0)[0, 1]) / age.std() == pytest.approx(0.1)
+
+
+def test_means_of_directions_are_in_the_order_of_the_cells():
+    X, Y, s, _ = make_rows(7)
+    rows = np.argsort(s, kind="stable")[::-1]  # batches see the cells in another order
+    control = (X[:, 0] > 0).astype(int)
+    model = ParityRidge(constraint=MeanParity(intersectional=False))
+    whole, batches = clone(model), clone(model)
+    people = {"sensitive_features": {"s": s, "t": control}}
+    whole.fit(X, Y, **people)
+    for batch in np.array_split(rows, 3):
+        some = {"s": s[batch], "t": control[batch]}
+        batches.partial_fit(X[batch], Y[batch], sensitive_features=some)
+    found, wanted = (m.tradeoff_.solution for m in (batches, whole))
+    assert found.directions.cell_means.shape == wanted.directions.cell_means.shape
+    for solution in (found, wanted):
+        ends = solution.free.cell_means - solution.fair.cell_means
+        steps = np.einsum(
+            "kr,rm->km", solution.directions.cell_means[0], solution.directions.multipliers
+        )
+        assert np.allclose(steps, ends, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)

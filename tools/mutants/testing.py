@@ -78,8 +78,8 @@ class Plan:
         """The tests for a mutant: those of its room, and then the others, that reach its statement.
 
         Files of tests that have changed since the plan was made are named as well: their new tests
-        count as such. If no test reaches the statement, all tests of the room are taken. The
-        quickest come first, and those after `most` seconds are left out.
+        count as such. If no test reaches the statement, or if it is outside functions, all tests of
+        the room are taken. The quickest come first, and those after `most` seconds are left out.
         """
         wanted = {(mutant.file, line) for line in range(mutant.first, mutant.last + 1)}
         wanted |= lines_that_mention(mutant.names) if mutant.names else set()
@@ -87,7 +87,8 @@ class Plan:
         changed = {file for file in now if now[file] != self.digests.get(file)}
         reaching = [test for test, lines in self.lines.items() if not wanted.isdisjoint(lines)]
         inside = [test for test in reaching if _is_within(test, room)]
-        inside = inside or [test for test in self.seconds if _is_within(test, room)]
+        if mutant.names or not inside:  # what a class says about itself is read while importing
+            inside = [test for test in self.seconds if _is_within(test, room)]
         elsewhere = [test for test in reaching if not _is_within(test, room)]
         first = [file for file in sorted(changed) if file.startswith("tests/")]
         first = [file for file in first if Path(file).name.startswith("test_")]

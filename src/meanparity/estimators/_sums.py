@@ -265,7 +265,13 @@ def _in_cell_order(solution: Solution, data: FitInput) -> Solution:
             there = data.pool.rows.cell_means(there)
         return replace(fit, cell_means=data.rows.cell_means(fit.cell_means), pool_cell_means=there)
 
-    return replace(solution, fair=ordered(solution.fair), free=ordered(solution.free))
+    found = solution.directions
+    if found is not None and found.cell_means is not None:
+        found = replace(
+            found, cell_means=np.stack([data.rows.cell_means(part) for part in found.cell_means])
+        )
+    fair, free = ordered(solution.fair), ordered(solution.free)
+    return replace(solution, fair=fair, free=free, directions=found)
 
 
 def _check_statistics(statistics: Statistics, constraint: Constraint, collector: Collector) -> None:
