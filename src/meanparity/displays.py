@@ -17,7 +17,7 @@ from meanparity.estimators._report import require_tradeoff
 from meanparity.metrics import mean_parity_gap
 from meanparity.tradeoff.budgets import Kind
 from meanparity.tradeoff.curve import PAPER_POSITIONS, Frontier, TradeoffCurve, curve_sums
-from meanparity.tradeoff.tradeoff import Tradeoff
+from meanparity.tradeoff.tradeoff import FittedFunction, Tradeoff
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,9 +81,9 @@ class _Response:
             return "Decision function (score)"
         return "Prediction (scale of the response)" if self._has_link else "Prediction"
 
-    def predict(self, unfairness: float, X: Any) -> FloatArray:
+    def predict(self, function: FittedFunction, X: Any) -> FloatArray:
         """Predictions on the scale of the response: (n,), or (n, m) for several outputs."""
-        scores = self.tradeoff.at(unfairness).predict(X)
+        scores = function.predict(X)
         response: FloatArray = scores if self.loss is None else self.loss.response(scores)
         return response
 
@@ -125,6 +125,8 @@ class TradeoffDisplay:
         The most accurate functions within budgets, drawn as dashed lines beside the curves. The
         horizontal axis is then what their budget limits: the largest gap, the sum of the gaps, or
         the root of the sum of their squares.
+    model : TradeoffCurve, optional
+        The one point of a model that is not on the dial; see `Tradeoff.measure`.
 
     Attributes
     ----------
@@ -156,7 +158,9 @@ class TradeoffDisplay:
         *,
         position: float | None = None,
         frontiers: Frontier | Mapping[str, Frontier] | None = None,
+        model: TradeoffCurve | None = None,
     ) -> None:
+        self.model = model
         self.curves = {"": curves} if isinstance(curves, TradeoffCurve) else dict(curves)
         self.position = position
         if isinstance(frontiers, Frontier):
@@ -216,6 +220,16 @@ class TradeoffDisplay:
             control_features=control_features,
             sample_weight=sample_weight,
         )
+        model = None
+        if position is None:
+            model = tradeoff.measure(
+                _function(estimator),
+                X,
+                y,
+                sensitive_features,
+                control_features=control_features,
+                sample_weight=sample_weight,
+            )
         frontier = None
         if budget is not None:
             frontier = tradeoff.frontier(
@@ -229,7 +243,9 @@ class TradeoffDisplay:
         name = type(estimator).__name__ if name is None else name
         if _Response.from_tradeoff(tradeoff).gaps_are_of_scores:
             kwargs = {"xlabel": f"{_SUM_OF_GAPS} of the scores", **kwargs}
-        return cls(curve, position=position, frontiers=frontier).plot(ax, name=name, **kwargs)
+        return cls(curve, position=position, frontiers=frontier, model=model).plot(
+            ax, name=name, **kwargs
+        )
 
     @classmethod
     def from_predictions(
@@ -313,6 +329,10 @@ class TradeoffDisplay:
             label = f"{key or name or 'model'}, most accurate within a limit"
             style = {"color": line.get_color(), "linestyle": "--", "label": label}
             self.lines_ += ax.plot(getattr(frontier, attribute), frontier.mse, **style)
+        if self.model is not None:
+            hollow = {"marker": "D", "markerfacecolor": "none", "markersize": 11}
+            mark = {**hollow, "linestyle": "none", "color": self.lines_[0].get_color()}
+            ax.plot(getattr(self.model, attribute), self.model.mse, label="this model", **mark)
         handles = ax.get_legend_handles_labels()[0]
         ax.legend(handles=sorted(handles, key=_is_mark))
         ax.set(xlabel=words if xlabel is None else xlabel, ylabel="Mean squared error")
@@ -399,7 +419,7 @@ class GroupDistributionDisplay:
         if sensitive_features is None:
             sensitive_features = tradeoff.basis.sensitive_features(X)
         if before == "free":
-            above, y_before = "unconstrained prediction", scale.predict(1.0, X)
+            above, y_before = "unconstrained prediction", scale.predict(tradeoff.at(1.0), X)
             xlabel = scale.name
         elif before == "response" and y is not None:
             above, y_before = "outcome y", scale.outcomes(y)
@@ -410,7 +430,7 @@ class GroupDistributionDisplay:
                 "before='response' and y."
             )
         below = "prediction" if u is None else f"prediction, {_ENDS.get(u, f'u = {u:g}')}"
-        y_after = estimator.predict(X) if u is None else scale.predict(u, X)
+        y_after = scale.predict(_function(estimator), X)
         titles = f"Before: {above}", f"After: {below}"
         kwargs = {"titles": titles, "xlabel": xlabel, **kwargs}
         groups = tradeoff.comparison.schema.read_groups(sensitive_features)
@@ -543,7 +563,12 @@ def _tradeoff(estimator: Any) -> tuple[Tradeoff, float | None]:
             "pipeline, pass pipeline[-1] and the rows pipeline[:-1].transform(X); for a search, "
             "pass its best_estimator_."
         )
-    return require_tradeoff(estimator), getattr(estimator, "unfairness_", None)
+    return require_tradeoff(estimator), estimator.unfairness_
+
+
+def _function(estimator: Any) -> FittedFunction:
+    function: FittedFunction = estimator._function
+    return function
 
 
 def _column(values: Any, name: str) -> FloatArray:

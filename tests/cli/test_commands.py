@@ -164,7 +164,7 @@ def test_fit_says_it_in_json_too(folder):
     )
     assert status == 0
     found = json.loads(output)
-    assert 0 < found["unfairness"] < 1
+    assert found["unfairness"] is None  # the limit leads off the dial
     assert [part["rows"] for part in found["parts"]] == ["training rows", "held-out rows"]
     assert found["parts"][0]["mse"]["free"] <= found["parts"][0]["mse"]["now"] + 1e-9
     gaps = [abs(finding["gap"]) for finding in found["parts"][0]["after"]["findings"]]

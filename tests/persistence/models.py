@@ -64,7 +64,7 @@ MODELS = {
     "ridge, own weights": ParityRidge(
         constraint=LinearParity(np.where(S == "male", 1.0, 0.0) - np.mean(S == "male"))
     ),
-    "ridge, batches": ParityRidge(max_gap=0.1),
+    "ridge, batches": ParityRidge(max_gap=0.02),
     "ridge cv": ParityRidgeCV(cv=3, scoring=SmallestLoss(max_gap=5.0)),
     "rbf": ParityKernelRidge(kernel="rbf", solver=Dense()),
     "poly": ParityKernelRidge(kernel="poly", solver=Spectral()),

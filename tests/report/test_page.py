@@ -25,8 +25,8 @@ from meanparity.data.rows import Rows
 from meanparity.metrics import group_means, max_mean_gap, mean_parity_gap
 from meanparity.persistence import load, save
 from meanparity.report import PredictedRows, make_report
-from meanparity.report.summary import BINS, STEPS
-from meanparity.report.words import mean_squared_error as at
+from meanparity.report.slider import STEPS
+from meanparity.report.summary import BINS
 from meanparity.solvers import Nystrom
 
 RNG = np.random.default_rng(0)
@@ -53,13 +53,15 @@ def test_the_numbers_of_every_position_are_the_librarys(model):
     part = embedded(model.report(X, Y, sensitive_features=S).to_html())["parts"][0]
     for u in (0.0, 0.25, 0.6, 1.0):
         predicted = model.tradeoff_.at(u).predict(X)
-        assert at(part["errors"], u) == pytest.approx(mean_squared_error(Y, predicted), rel=1e-12)
+        w = np.array([1 - u, u])
+        mse = w @ np.array(part["errors"]) @ w
+        assert mse == pytest.approx(mean_squared_error(Y, predicted), rel=1e-12)
         fair, free = (np.array(gaps) for gaps in part["gaps"])
         gaps = np.abs((1 - u) * fair + u * free)
         assert gaps.max() == pytest.approx(max_mean_gap(Y, predicted, sensitive_features=S))
         assert gaps.sum() == pytest.approx(mean_parity_gap(Y, predicted, sensitive_features=S))
         means = group_means(Y, predicted, sensitive_features=S)
-        mixed = (1 - u) * np.array(part["fair"]) + u * np.array(part["free"])
+        mixed = w @ np.array(part["predicted"]["means"])
         assert dict(zip(part["groups"], mixed, strict=True)) == pytest.approx(means)
         low, high = part["range"]
         edges = np.linspace(low, high, BINS + 1)
@@ -73,7 +75,7 @@ def test_changes_and_tables(model):
     report = model.report(X, Y, sensitive_features=S, name="held-out rows", target="pay")
     (summary,) = report.summaries
     moved = model.tradeoff_.at(0.0).predict(X) - model.tradeoff_.at(1.0).predict(X)
-    for group, change in zip(summary.names, summary.data["change"], strict=True):
+    for group, change in zip(summary.names, summary.data["change"][0], strict=True):
         some = moved[group == SEX]
         assert change["up"] == np.mean(some > 0)
         assert change["low"] == pytest.approx(np.quantile(some, 0.1))
@@ -195,13 +197,14 @@ def test_weights_control_columns_and_other_constraints():
         curve = model.tradeoff_.curve(X, Y, S, [0.3], control_features=grade, sample_weight=weights)
         fair, free = (np.array(gaps) for gaps in part["gaps"])
         assert np.abs(0.7 * fair + 0.3 * free).max() == pytest.approx(curve.max_gap[0])
-        assert at(part["errors"], 0.3) == pytest.approx(curve.mse[0])
+        w = np.array([0.7, 0.3])
+        assert w @ np.array(part["errors"]) @ w == pytest.approx(curve.mse[0])
         # what the page compares has no gaps at parity, group by group of each stratum
         compared = part["compared"]
-        fair = np.array(compared["fair"]) - np.array(compared["strata"]["fair"])[part["stratum"]]
+        fair = np.array(compared["means"])[0] - np.array(compared["strata"])[0][part["stratum"]]
         assert len(fair) == 6
         assert np.abs(fair).max() < 1e-10
-        free = np.array(compared["free"]) - np.array(compared["strata"]["free"])[part["stratum"]]
+        free = np.array(compared["means"])[1] - np.array(compared["strata"])[1][part["stratum"]]
         assert np.abs(free).max() == pytest.approx(curve_at(model, people, 1.0).max_gap[0])
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from meanparity.constraints import MeanParity
 from meanparity.data import Rows
-from meanparity.report import PredictedRows, make_report
+from meanparity.report import PredictedRows, Slider, make_report
 from meanparity.report.summary import Summary
 from meanparity.tradeoff import Comparison
 
@@ -45,7 +45,7 @@ def three():
 
 def summary_of(rows, position=0.25, **options):
     comparison = comparison_of(rows.sensitive_features, rows.control_features, **options)
-    return Summary.from_rows(rows, comparison, position)
+    return Summary.from_rows(rows, comparison, Slider.dial(position))
 
 
 # --- numbers of groups
@@ -63,11 +63,11 @@ def test_means_and_audits_of_groups(three):
     assert (summary.n_groups, summary.banded, summary.quantity) == (3, False, "prediction")
     assert data["counts"] == [30, 20, 10]
     assert (data["n"], data["in_no_group"], data["constrained"]) == (60, 0, False)
-    for name, values in (("fair", rows.fair), ("free", rows.free)):
+    for column, values in enumerate((rows.fair, rows.free)):
         expected = [values[s == group].mean() for group in "abc"]
-        assert data[name] == pytest.approx(expected)
-        assert data["compared"][name] == pytest.approx(expected)
-        assert data["strata"][name] == pytest.approx([values.mean()])
+        assert data["predicted"]["means"][column] == pytest.approx(expected)
+        assert data["compared"]["means"][column] == pytest.approx(expected)
+        assert data["predicted"]["strata"][column] == pytest.approx([values.mean()])
     assert summary.outcomes == pytest.approx({g: rows.y[s == g].mean() for g in "abc"})
 
 
@@ -90,7 +90,7 @@ def test_weights_count_where_they_are_meant_to(three):
         one = np.ones(60)
         mean_weight, error_weight = (one if v is None else v for v in (means, errors))
         expected = np.average(rows.fair[in_a], weights=mean_weight[in_a])
-        assert summary.data["fair"][0] == pytest.approx(expected)
+        assert summary.data["predicted"]["means"][0][0] == pytest.approx(expected)
         free = np.average(rows.free[in_a], weights=mean_weight[in_a])
         assert summary.before.findings[0].mean == pytest.approx(free)
         outcome = np.average(rows.y[in_a], weights=mean_weight[in_a])
@@ -108,7 +108,9 @@ def test_groups_without_weight_are_left_out(three):
     weighted = PredictedRows("rows", rows.fair, rows.free, {"s": s}, rows.y, sample_weight=w)
     summary = summary_of(weighted)
     assert summary.names == ("a", "b")
-    assert summary.data["fair"] == pytest.approx([rows.fair[s == g].mean() for g in "ab"])
+    assert summary.data["predicted"]["means"][0] == pytest.approx(
+        [rows.fair[s == g].mean() for g in "ab"]
+    )
     assert summary.after.n_rows == 50
 
 
@@ -121,8 +123,8 @@ def test_the_largest_fifty_groups_are_shown():
         shown = [f"g{i:02}" for i in range(k) if k == 50 or i != 20]
         assert (list(summary.names), summary.n_groups) == (shown, k)
         means = [fair[s == name].mean() for name in shown]
-        assert summary.data["fair"] == pytest.approx(means)
-        assert len(summary.data["change"]) == 50
+        assert summary.data["predicted"]["means"][0] == pytest.approx(means)
+        assert len(summary.data["change"][0]) == 50
 
 
 def test_rows_without_a_group_are_left_out_and_counted():
@@ -132,8 +134,10 @@ def test_rows_without_a_group_are_left_out_and_counted():
     summary = summary_of(PredictedRows("rows", fair, free, {"s": s}, y), missing="ignore")
     assert summary.data["in_no_group"] == 2
     assert summary.data["counts"] == [2, 3]
-    assert summary.data["fair"] == pytest.approx([fair[s == g].mean() for g in "ab"])
-    assert summary.data["strata"]["fair"] == pytest.approx([fair[known].mean()])
+    assert summary.data["predicted"]["means"][0] == pytest.approx(
+        [fair[s == g].mean() for g in "ab"]
+    )
+    assert summary.data["predicted"]["strata"][0] == pytest.approx([fair[known].mean()])
     assert summary.after.n_rows == 5
     ends = np.concatenate([fair[known], free[known]])
     assert summary.data["range"] == [ends.min(), ends.max()]
@@ -148,7 +152,7 @@ def test_strata_are_named_and_compared_inside():
     names = ["grade=x: a", "grade=x: b", "grade=y: a", "grade=y: b"]
     assert list(summary.names) == names
     assert summary.data["stratum"] == [0, 0, 1, 1]
-    assert summary.data["strata"]["free"] == pytest.approx(
+    assert summary.data["predicted"]["strata"][1] == pytest.approx(
         [free[grade == g].mean() for g in ("x", "y")]
     )
     assert [finding.name for finding in summary.before.findings] == names
@@ -172,7 +176,7 @@ def test_bands_of_a_number_are_fifths():
     names = [f"age {a:.4g} to {b:.4g}" for a, b in itertools.pairwise(edges)]
     assert list(summary.names) == names
     assert summary.data["counts"] == [20] * 5
-    for i, mean in enumerate(summary.data["fair"]):
+    for i, mean in enumerate(summary.data["predicted"]["means"][0]):
         is_last = i == 4
         inside = (age >= edges[i]) & ((age <= edges[5]) if is_last else (age < edges[i + 1]))
         assert mean == pytest.approx(fair[inside].mean())
@@ -195,7 +199,9 @@ def test_a_number_with_few_values_has_two_bands_at_least(values, counts, bands, 
     summary = summary_of(PredictedRows("rows", fair, free, {"age": age}), continuous=["age"])
     assert summary.names == tuple(f"age {band}" for band in bands)
     assert summary.data["counts"] == sizes
-    assert summary.data["fair"] == pytest.approx([fair[: sizes[0]].mean(), fair[sizes[0] :].mean()])
+    assert summary.data["predicted"]["means"][0] == pytest.approx(
+        [fair[: sizes[0]].mean(), fair[sizes[0] :].mean()]
+    )
 
 
 def test_bands_are_named_with_four_digits():
@@ -204,7 +210,7 @@ def test_bands_are_named_with_four_digits():
 
     def names(age):
         rows = PredictedRows("rows", fair, free, {"age": age})
-        return Summary.from_rows(rows, comparison, 0.5).names
+        return Summary.from_rows(rows, comparison, Slider.dial(0.5)).names
 
     found = names(np.repeat([1.23456, 98765.0], 30))
     assert found == ("age 1.235 to 9.876e+04", "age 9.876e+04 to 9.876e+04")
@@ -221,7 +227,7 @@ def test_rows_whose_number_is_not_known_are_in_no_band():
     assert summary.data["in_no_group"] == 2
     assert sum(summary.data["counts"]) == 48
     edges = np.quantile(age[np.isfinite(age)], [0, 0.2])
-    assert summary.data["fair"][0] == pytest.approx(
+    assert summary.data["predicted"]["means"][0][0] == pytest.approx(
         fair[(age >= edges[0]) & (age < edges[1])].mean()
     )
 
@@ -245,7 +251,7 @@ def test_bars_at_every_position(three):
     low, high = data["range"]
     both = np.concatenate([rows.fair, rows.free])
     assert (low, high) == (both.min(), both.max())
-    assert len(data["bars"]) == 101
+    assert len(data["bars"]) == 102  # the model comes last
     for step in (0, 1, 25, 50, 99, 100):
         for i, group in enumerate("abc"):
             assert data["bars"][step][i] == bars_of(rows, step, group, low, high)
@@ -266,7 +272,7 @@ def test_bars_of_constant_predictions_are_in_the_middle():
 
 def test_changes_of_groups(three):
     rows, s = three
-    for group, change in zip("abc", summary_of(rows).data["change"], strict=True):
+    for group, change in zip("abc", summary_of(rows).data["change"][0], strict=True):
         moved = (rows.fair - rows.free)[s == group]
         assert change["low"] == pytest.approx(np.quantile(moved, 0.1))
         assert change["high"] == pytest.approx(np.quantile(moved, 0.9))
@@ -278,7 +284,7 @@ def test_changes_that_are_rounding_are_none():
     """Relative to the range of the changes, here 2."""
     s, free = np.array(list("ab") * 5), np.zeros(10)
     fair = np.array([1.0, -1.0, 1e-9, -1e-9, 3e-9, -3e-9, 0.0, 0.0, 0.0, 0.0])
-    first, second = summary_of(PredictedRows("rows", fair, free, {"s": s})).data["change"]
+    first, second = summary_of(PredictedRows("rows", fair, free, {"s": s})).data["change"][0]
     assert (first["up"], first["down"]) == (0.4, 0.0)
     assert (second["up"], second["down"]) == (0.0, 0.4)
 
@@ -286,7 +292,7 @@ def test_changes_that_are_rounding_are_none():
 def test_no_change_at_all_is_no_change(three):
     rows, _ = three
     same = PredictedRows("rows", rows.fair, rows.fair, rows.sensitive_features)
-    for change in summary_of(same).data["change"]:
+    for change in summary_of(same).data["change"][0]:
         assert set(change.values()) == {0.0}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from meanparity.audit import audit
 from meanparity.audit.checks import format_number
 from meanparity.report import PredictedRows
+from meanparity.report.slider import Slider
 from meanparity.report.summary import Summary
 from meanparity.report.words import describe_gap, format_share, group_table, verdict
 from tests.sentences import numbers
@@ -29,14 +30,17 @@ def summed_up(sizes, means, free_means, *, position=0.0, constrained=False, y=No
     data = {
         "zero": 1e-9,
         "in_no_group": 0,
-        "strata": {"fair": [0.0]},
+        "predicted": {"strata": [[0.0]]},
         "gaps": [
             [f.gap for f in audit(end, sensitive_features=s).findings] for end in (fair, free)
         ],
     }
     names = tuple(np.unique(s))
     data["gap_labels"] = list(names)
-    return Summary(rows, names, len(names), (), False, "prediction", before, after, None, data)
+    slider = Slider.dial(position)
+    return Summary(
+        rows, names, len(names), (), False, "prediction", before, after, None, slider, data
+    )
 
 
 def with_errors(fair, free, *, product=0.0, variance=1.0):
@@ -55,7 +59,7 @@ def test_shares_have_as_many_digits_as_their_size_needs():
 
 
 def price(summary, position=0.0):
-    return verdict([summary], "pay", position)[-1]
+    return verdict([replace(summary, slider=Slider.dial(position))], "pay")[-1]
 
 
 def test_the_price_has_root_mean_squared_errors_and_their_ratio():
@@ -95,11 +99,11 @@ def test_without_an_error_to_compare_with_there_is_only_the_error():
 def test_the_price_is_that_of_rows_that_were_not_constrained():
     held, other = with_errors(4.0, 1.0), with_errors(9.0, 1.0)
     held = replace(held, predicted=replace(held.predicted, constrained=True))
-    assert "3" in numbers(verdict([held, other], "pay", 0.0)[-1])
-    assert "2" in numbers(verdict([held], "pay", 0.0)[-1])
+    assert "3" in numbers(verdict([held, other], "pay")[-1])
+    assert "2" in numbers(verdict([held], "pay")[-1])
     unknown = replace(other, predicted=replace(other.predicted, y=None))
-    assert "2" in numbers(verdict([held, unknown], "pay", 0.0)[-1])
-    assert len(verdict([unknown], "pay", 0.0)) == 1
+    assert "2" in numbers(verdict([held, unknown], "pay")[-1])
+    assert len(verdict([unknown], "pay")) == 1
 
 
 # --- rows where parity was asked for
@@ -107,9 +111,9 @@ def test_the_price_is_that_of_rows_that_were_not_constrained():
 
 def imposed(gaps, position=0.0, sizes=(1500, 30)):
     """The sentence about rows with given gaps of both ends, of groups P, Q, R."""
-    summary = summed_up(sizes, [0.0, 0.0], [0.25, -0.25], constrained=True)
+    summary = summed_up(sizes, [0.0, 0.0], [0.25, -0.25], position=position, constrained=True)
     summary.data.update(gaps=gaps, gap_labels=list("PQR")[: len(gaps[0])])
-    sentence, explanation = verdict([summary], "pay", position)
+    sentence, explanation = verdict([summary], "pay")
     assert explanation == describe_gap(summary)
     return sentence
 
@@ -142,9 +146,9 @@ def test_a_constraint_without_contrasts_leaves_no_gap():
 
 def test_rows_without_a_group_are_counted():
     summary = summed_up([700, 600], [0.0, 0.0], [0.25, -0.25], constrained=True)
-    known = numbers(verdict([summary], "pay", 0.0)[0])
+    known = numbers(verdict([summary], "pay")[0])
     summary.data["in_no_group"] = 100
-    found = numbers(verdict([summary], "pay", 0.0)[0])
+    found = numbers(verdict([summary], "pay")[0])
     assert "1,300" in known
     assert "1,200" not in known
     assert {"1,200", "1,300"} <= set(found)
@@ -153,7 +157,7 @@ def test_rows_without_a_group_are_counted():
 
 def test_strata_and_sensitive_numbers_have_words_of_their_own():
     plain = summed_up([30, 30], [0.0, 0.0], [0.25, -0.25], constrained=True)
-    strata = replace(plain, data={**plain.data, "strata": {"fair": [0.0, 0.0]}})
+    strata = replace(plain, data={**plain.data, "predicted": {"strata": [[0.0, 0.0]]}})
     both = replace(plain, numbers=("age",))
     bands = replace(plain, numbers=("age", "pay"), banded=True)
     words = ["stratum", "overall mean", "covariance"]
@@ -163,7 +167,7 @@ def test_strata_and_sensitive_numbers_have_words_of_their_own():
         (both, ["overall mean", "covariance"]),
         (bands, ["covariance"]),
     ):
-        _, explanation = verdict([summary], "pay", 0.0)
+        _, explanation = verdict([summary], "pay")
         assert explanation == describe_gap(summary)
         assert [word for word in words if word in explanation] == expected
         for name in summary.numbers:
@@ -173,9 +177,9 @@ def test_strata_and_sensitive_numbers_have_words_of_their_own():
 def test_what_a_gap_is_is_said_once():
     """Two sets of rows with the same gaps share one explanation; other gaps have their own."""
     first = summed_up([30, 30], [0.0, 0.0], [0.25, -0.25], constrained=True)
-    strata = replace(first, data={**first.data, "strata": {"fair": [0.0, 0.0]}})
-    assert verdict([first, first], "pay", 0.0)[2:] == [describe_gap(first)]
-    assert verdict([first, strata], "pay", 0.0)[2:] == [describe_gap(first), describe_gap(strata)]
+    strata = replace(first, data={**first.data, "predicted": {"strata": [[0.0, 0.0]]}})
+    assert verdict([first, first], "pay")[2:] == [describe_gap(first)]
+    assert verdict([first, strata], "pay")[2:] == [describe_gap(first), describe_gap(strata)]
 
 
 # --- rows that the constraint does not know
@@ -187,7 +191,7 @@ def finding(audited, group):
 
 def test_the_largest_gap_elsewhere():
     summary = summed_up([700, 300, 200], [0.1, 0.0, -0.6], [0.5, 0.0, -0.7])
-    (sentence,) = verdict([summary], "pay", 0.0)
+    (sentence,) = verdict([summary], "pay")
     now, before = finding(summary.after, "c"), finding(summary.before, "c")
     written = [f"{value:.4g}" for value in (now.gap, now.low, now.high, before.gap)]
     found = sum(f.p_holm <= 0.05 for f in summary.after.findings)
@@ -198,7 +202,7 @@ def test_the_largest_gap_elsewhere():
 
 def test_no_gap_that_chance_does_not_explain():
     summary = summed_up([70, 50], [0.1, -0.1], [0.5, -0.4])
-    (sentence,) = verdict([summary], "pay", 0.0)
+    (sentence,) = verdict([summary], "pay")
     now, before = finding(summary.after, "b"), finding(summary.before, "b")
     written = [f"{value:.4g}" for value in (now.gap, now.low, now.high, before.gap)]
     assert numbers(sentence) == sorted(["120", "95%", "2", "5%", *written])
@@ -211,16 +215,16 @@ def test_significance_is_judged_at_the_level_of_the_audit():
         audited = replace(
             summary.after, findings=(replace(first, p_holm=p), replace(second, p_holm=0.9))
         )
-        sentence = verdict([replace(summary, after=audited)], "pay", 0.0)[0]
+        sentence = verdict([replace(summary, after=audited)], "pay")[0]
         assert [n for n in numbers(sentence) if n in ("1", "2")] == found
     cautious = replace(summary.after, confidence=0.99)
-    sentence = verdict([replace(summary, after=cautious)], "pay", 0.0)[0]
+    sentence = verdict([replace(summary, after=cautious)], "pay")[0]
     assert {"99%", "1%"} <= set(numbers(sentence))
 
 
 def test_groups_of_fewer_than_ten_rows_are_not_judged():
     summary = summed_up([10, 9, 40], [0.1, 5.0, 0.0], [0.1, 5.0, 0.0])
-    (sentence,) = verdict([summary], "pay", 0.0)
+    (sentence,) = verdict([summary], "pay")
     now = finding(summary.after, "c")
     assert abs(now.gap) > abs(finding(summary.after, "a").gap)
     assert f"{now.gap:.4g}" in numbers(sentence)
@@ -228,18 +232,18 @@ def test_groups_of_fewer_than_ten_rows_are_not_judged():
     whole = [n for n in numbers(sentence) if n.isdigit()]
     assert whole == ["1", "10", "2", "2", "59"]
     none = summed_up([9, 9], [0.1, -5.0], [0.1, 5.0])
-    assert numbers(verdict([none], "pay", 0.0)[0]) == ["10", "18"]
+    assert numbers(verdict([none], "pay")[0]) == ["10", "18"]
 
 
 def test_gaps_elsewhere_that_are_rounding():
     summary = summed_up([20, 30], [0.0, 0.0], [0.2, 0.1])
-    assert numbers(verdict([summary], "pay", 0.0)[0]) == ["50"]
+    assert numbers(verdict([summary], "pay")[0]) == ["50"]
     gaps = [abs(f.gap) for f in summed_up([20, 30], [0.2, 0.1], [0.2, 0.1]).after.findings]
     summary = summed_up([20, 30], [0.2, 0.1], [0.2, 0.1])
     summary.data["zero"] = max(gaps)
-    assert numbers(verdict([summary], "pay", 0.0)[0]) == ["50"]
+    assert numbers(verdict([summary], "pay")[0]) == ["50"]
     summary.data["zero"] = min(gaps)
-    assert len(numbers(verdict([summary], "pay", 0.0)[0])) > 2
+    assert len(numbers(verdict([summary], "pay")[0])) > 2
 
 
 # --- the table

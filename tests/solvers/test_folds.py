@@ -161,7 +161,7 @@ def test_sparse_rows_scopes_and_missing_values():
 def test_what_needs_fits_is_fitted():
     rng = np.random.default_rng(0)
     X, y, s = rng.standard_normal((40, 3)), rng.standard_normal(40), np.array(["a", "b"] * 20)
-    others = {"pool": (X[:10], s[:10])}, {"max_gap": 0.1}, {"wide": True}
+    others = {"pool": (X[:10], s[:10])}, {"max_gap": 0.02}, {"wide": True}
     for other in others:
         rows = rng.standard_normal((40, 50)) if other.pop("wide", False) else X
         people = {"sensitive_features": s, "pool": other.pop("pool", None)}

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from meanparity import MeanParity, ParityKernelRidge, ParityRidge
+from meanparity.exceptions import ParityWarning
 from meanparity.solvers import Nystrom
 from meanparity.tradeoff.budgets import Budgets, UnreachableError
 
@@ -199,8 +200,8 @@ def test_two_groups_have_the_dial_only():
     X, Y, s, _ = make_rows(3, k=2)
     tradeoff = ParityRidge().fit(X, Y[:, 0], sensitive_features=s).tradeoff_
     limit = 0.3 * np.abs(tradeoff.solution.gaps[1]).max()
-    exact, dial = tradeoff.for_gap(limit), tradeoff.dial_for_gap(limit)
-    assert exact.unfairness is None
+    exact, dial = tradeoff.for_gap(limit), tradeoff.at(0.3)
+    assert exact.unfairness == pytest.approx(0.3)
     assert np.allclose(exact.predict(X), dial.predict(X))
 
 
@@ -358,4 +359,44 @@ def test_solvers_without_directions_have_the_dial_only():
         tradeoff.for_gap(0.1)
     with pytest.raises(ValueError, match="kept no sums for functions off the dial"):
         tradeoff.training_frontier()
-    assert tradeoff.dial_for_gap(1e6).unfairness == 1.0
+
+
+def test_limits_in_fit_are_those_of_the_tradeoff():
+    X, Y, s, _ = make_rows(11)
+    tradeoff = ParityRidge().fit(X, Y[:, 0], sensitive_features=s).tradeoff_
+    whole = np.abs(tradeoff.solution.gaps[1]).max()
+    for limit in (0.4 * whole, dict.fromkeys("0124", 0.3 * whole) | {"3": np.inf}):
+        model = ParityRidge(max_gap=limit).fit(X, Y[:, 0], sensitive_features=s)
+        expected = tradeoff.for_gap(limit).predict(X)
+        assert model.unfairness_ is None
+        assert np.allclose(model.predict(X), expected)
+        assert list(model.gaps_.values()) == pytest.approx(group_gaps(expected, s), abs=1e-12)
+        means = [expected[s == group].mean() for group in range(5)]
+        assert list(model.group_means_.values()) == pytest.approx(means)
+        point = tradeoff.measure(tradeoff.for_gap(limit), X, Y[:, 0], s)
+        assert point.mse[0] == pytest.approx(np.mean((Y[:, 0] - expected) ** 2))
+        assert point.max_gap[0] == pytest.approx(np.abs(group_gaps(expected, s)).max())
+
+
+def test_a_limit_that_changes_nothing_is_said():
+    X, Y, s, _ = make_rows(12)
+    with pytest.warns(ParityWarning, match="The unconstrained fit meets max_gap already"):
+        model = ParityRidge(max_gap=1e3).fit(X, Y[:, 0], sensitive_features=s)
+    assert model.unfairness_ == 1.0
+    for wrong in (-1.0, np.nan, "x", {"0": 1.0}, {"nobody": 1.0}):
+        with pytest.raises(ValueError, match="max_gap"):
+            ParityRidge(max_gap=wrong).fit(X, Y[:, 0], sensitive_features=s)
+
+
+@pytest.mark.parametrize("solver", ["dense", "primal", "spectral"])
+def test_limits_in_fit_on_a_pool(solver):
+    X, Y, s, rng = make_rows(13)
+    there = rng.standard_normal((60, 8)), rng.integers(0, 3, 60)
+    model = ParityRidge(max_gap=0.05, solver=solver)
+    model.fit(X, Y[:, 0], sensitive_features=s, pool=there)
+    for rows, groups, gaps in ((X, s, model.gaps_), (*there, model.pool_gaps_)):
+        found = group_gaps(model.predict(rows), groups)
+        assert np.abs(found).max() <= 0.05 + 1e-10
+        assert list(gaps.values()) == pytest.approx(found, abs=1e-10)
+    means = [model.predict(there[0])[there[1] == group].mean() for group in range(3)]
+    assert list(model.pool_group_means_.values()) == pytest.approx(means)

@@ -115,7 +115,7 @@ def fit(
         if report is not None:
             progress("writing the report")
             page.save(report)
-    sentences = verdict(page.summaries, page.target, page.position)
+    sentences = verdict(page.summaries, page.target)
     lines = _as_lines(fitted, page, sentences)
     written = {"Model file": output, "Report": report}
     if output or report:
@@ -161,27 +161,25 @@ def _as_lines(fitted: TableModel, page: Report, verdict: list[str]) -> list[str]
 
 
 def _as_data(fitted: TableModel, page: Report, verdict: list[str]) -> dict[str, Any]:
-    from meanparity.report.words import mean_squared_error
-
-    positions = {"now": page.position, "fair": 0.0, "free": 1.0}
+    slider = page.slider
+    models = {"now": slider.model, "fair": slider.weights[0], "free": slider.weights[-1]}
     parts = []
     for summary in page.summaries:
-        errors = summary.data["errors"]
         parts.append(
             {
                 "rows": summary.predicted.name,
                 "n": len(summary.predicted),
                 "constrained": summary.predicted.constrained,
                 "mse": None
-                if errors is None
-                else {name: mean_squared_error(errors, u) for name, u in positions.items()},
+                if summary.predicted.y is None
+                else {name: summary.mean_squared_error(w) for name, w in models.items()},
                 "before": json_module.loads(summary.before.to_json()),
                 "after": json_module.loads(summary.after.to_json()),
             }
         )
     return {
         "model": fitted.selection,
-        "unfairness": page.position,
+        "unfairness": fitted.estimator.unfairness_,
         "constraint": page.constraint,
         "verdict": verdict,
         "parts": parts,

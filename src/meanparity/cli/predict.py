@@ -44,5 +44,6 @@ def predict(
     column = f"predicted {saved.about['target']}"
     used = saved.about["unfairness"] if unfairness is None else unfairness
     result = {"output": str(output), "rows": rows, "column": column, "unfairness": used}
-    text = f"{rows:,} rows with the new column {column!r} (unfairness {used:.3g}): {output}"
+    described = "the model as it was fitted" if used is None else f"unfairness {used:.3g}"
+    text = f"{rows:,} rows with the new column {column!r} ({described}): {output}"
     options.show(text, result, json)

@@ -27,6 +27,7 @@ from meanparity.estimators._messages import (
     check_rows_and_pool,
     refuse_overflow,
     refuse_unmet,
+    warn_about_idle_limit,
     warn_about_input,
     warn_about_result,
 )
@@ -40,7 +41,7 @@ from meanparity.solvers.problem import (
     no_columns,
 )
 from meanparity.tradeoff.curve import Comparison, CurveSums, StepSums
-from meanparity.tradeoff.tradeoff import TableFunctions, Tradeoff
+from meanparity.tradeoff.tradeoff import FittedFunction, TableFunctions, Tradeoff
 
 _FUNCTION_ATTRIBUTES = ("coef_", "dual_coef_", "X_fit_", "intercept_")
 COLUMNS = ("n_features_in_", "feature_names_in_")
@@ -67,7 +68,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
     alpha: Any
     fit_intercept: bool
     unfairness: float
-    max_gap: float | None
+    max_gap: float | Mapping[str, float] | None
     constraint: Any
     solver: Any
     sensitive_columns: Any
@@ -176,19 +177,27 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         ends = [self._means(data, parts, solution, u) for u in (0.0, 1.0)]
         labels, of_ends = reported_gaps(constraint, data, parts, ends)
         tradeoff = self._tradeoff(constraint, data, parts, of_ends, solution)
-        function = tradeoff.at(self.unfairness)
-        if self.max_gap is not None:
-            function = tradeoff.dial_for_gap(self.max_gap)
+        if self.max_gap is None:
+            function = tradeoff.at(self.unfairness)
+        else:
+            function = tradeoff.for_gap(self.max_gap)
         u = function.unfairness
-        assert u is not None
-        warn_about_result(data, *parts, solution, u)
+        closed = 1.0 if u is None else 1 - u
+        warn_about_result(data, *parts, solution, closed)
+        if self.max_gap is not None and u == 1.0:
+            warn_about_idle_limit(data, solution)
 
         self.tradeoff_, self.unfairness_ = tradeoff, u
         residual, rounding = np.abs(solution.gaps[0]).max(initial=0.0), solution.rounding
-        self.parity_residual_ = (1 - u) * max(float(residual), rounding)
-        means, gaps = ends[int(u)], of_ends[int(u)]
-        if 0 < u < 1:
-            means = self._means(data, parts, solution, u)
+        self.parity_residual_ = closed * max(float(residual), rounding)
+        if u in (0.0, 1.0):
+            means, gaps = ends[int(u)], of_ends[int(u)]
+        else:
+            means = (
+                _means_off_dial(data, solution, function)
+                if u is None
+                else self._means(data, parts, solution, u)
+            )
             gaps = reported_gaps(constraint, data, parts, [means])[1][0]
         self.gaps_, self.pool_gaps_ = by_name(labels, gaps[:, 0] if single else gaps)
         of_groups, self.group_counts_ = rows.group_means(means.cells[0]), rows.group_counts
@@ -345,6 +354,30 @@ def reported_gaps(
         labels.append(part.labels)
         found.append(np.stack(gaps))
     return labels, np.concatenate(found, axis=1)
+
+
+def _means_off_dial(data: FitInput, solution: Solution, function: FittedFunction) -> Means:
+    """Means and gaps of ``g_free − Σ_k ν_k h_k``."""
+    found, nu, free = solution.directions, function.multipliers, solution.free
+    assert found is not None
+    assert nu is not None
+    which = found.penalty
+    gaps = solution.gaps[1] - np.einsum("mkr,rm->km", found.gaps[which], nu)
+    if found.cell_means is None or found.pool_cell_means is None:  # there are many directions
+        X, pool = data.X, data.pool
+        values = [
+            solution.basis.evaluate(part, function.coef) + function.intercept
+            for part in (X, None if pool is None else pool.X)
+            if part is not None
+        ]
+        there = free.pool_cell_means if pool is None else pool.rows.cell_means(values[1])
+        return Means((data.rows.cell_means(values[0]), there), gaps)
+    steps = (
+        np.einsum("mkr,rm->km", part[which], nu)
+        for part in (found.cell_means, found.pool_cell_means)
+    )
+    here, there = free.cell_means - next(steps), free.pool_cell_means - next(steps)
+    return Means((here, there), gaps)
 
 
 def _step_sums(

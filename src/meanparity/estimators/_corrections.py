@@ -201,7 +201,7 @@ class FunctionCorrection:
         _refuse_harm(gaps[1], gaps[0])
         fits = [replace(solution.fair, fitted=v, pool=p if data.pool else None) for v, p in ends]
         shown = replace(solution, fair=fits[0], free=fits[1], gaps=gaps)
-        warn_about_result(data, scaled.functionals, scaled.pool, shown, 0.0)
+        warn_about_result(data, scaled.functionals, scaled.pool, shown, 1.0)
         means = [_means(data, values, own) for values, own in zip(ends, gaps, strict=True)]
         labels, (after, before) = reported_gaps(constraint, data, (here, there), means)
         effect = Effect(

@@ -18,6 +18,7 @@ from meanparity.data.rows import Rows, refuse_identifier
 from meanparity.exceptions import warn
 from meanparity.solvers.problem import Solution
 
+IDLE_LIMIT = "The unconstrained fit meets max_gap already"
 _SHOWN = 5  # items of a list in a message
 _FAR = 5.0  # standard deviations between the means of pool and training rows in a column
 _LOOKED_AT = 1000  # rows that tell whether a function is constant
@@ -114,16 +115,19 @@ def warn_about_result(
     functionals: Functionals,
     pool: Functionals,
     solution: Solution,
-    unfairness: float,
+    closed: float,
 ) -> None:
-    """Gaps that are left, rows of the pool that are out of place, and constant models."""
+    """Gaps that are left, rows of the pool that are out of place, and constant models.
+
+    `closed` is the share of the way from the free fit to parity that the model goes.
+    """
     parts, fair, free = (functionals, pool), solution.fair, solution.free
     conditions = sum(map(len, parts)) if any(part.targets.any() for part in parts) else 0
     on_rows = [f.cell_means if f.fitted is None else f.fitted for f in (fair, free)]
     size = float(np.abs(on_rows[0]).max(initial=0.0))
-    residuals = (1 - unfairness) * solution.gaps[0]
+    residuals = closed * solution.gaps[0]
     warn_about_gaps(residuals, data.spread, size, conditions)
-    rounding = (1 - unfairness) * solution.rounding
+    rounding = closed * solution.rounding
     if rounding > np.abs(residuals).max(initial=0.0):
         warn_about_gaps(rounding, data.spread, size)
     if data.pool is not None:
@@ -146,6 +150,16 @@ def warn_about_result(
             f"at parity predicts the same for everybody{' in a stratum' if control else ''}. Use "
             "fewer groups or strata, more features (a linear model needs more of them than there "
             "are conditions) or a kernel."
+        )
+
+
+def warn_about_idle_limit(data: FitInput, solution: Solution) -> None:
+    """A limit on gaps that the free fit meets, although it has some."""
+    largest = np.abs(solution.gaps[1]).max(initial=0.0)
+    if largest > 1e-10 * data.spread.max():
+        warn(
+            f"{IDLE_LIMIT}: its largest gap is {largest:.3g}, and "
+            "nothing was changed. Pass a smaller max_gap if it should change something."
         )
 
 

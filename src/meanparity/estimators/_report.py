@@ -27,7 +27,7 @@ class Reporting:
     """Estimators with a dial, which can report about their predictions."""
 
     tradeoff_: Any
-    unfairness_: float
+    unfairness_: float | None
 
     def report(
         self,
@@ -41,7 +41,7 @@ class Reporting:
         target: str = "y",
         constrained: bool = False,
     ) -> Report:
-        """A report on the predictions for these rows: verdict, groups, and the dial as a slider.
+        """A report on the predictions for these rows: verdict, groups, and a slider.
 
         It shows itself in notebooks; `save` writes it to a file that needs no network.
 
@@ -59,7 +59,7 @@ class Reporting:
             Whether these are the rows of fit, or its pool: their gaps are zero by construction up
             to rounding, and have no intervals.
         """
-        from meanparity.report import PredictedRows, make_report
+        from meanparity.report import PredictedRows, Slider, make_report
 
         check_is_fitted(self)
         tradeoff = require_tradeoff(self)
@@ -67,19 +67,28 @@ class Reporting:
             raise ValueError("A report is about one output. Fit a model for each.")
         if sensitive_features is None:
             sensitive_features = tradeoff.basis.sensitive_features(X)
-        fair, free = tradeoff.predict(X, [0.0, 1.0])
+        slider = Slider.of(self)
+        fair, free, *further = slider.columns(self, X).T
         weights = None if sample_weight is None else check_weights(sample_weight, len(fair))
         outcomes = None if y is None else np.asarray(y, dtype=np.float64).reshape(-1)
         if outcomes is not None and len(outcomes) != len(fair):
             raise ValueError(f"y has {len(outcomes)} values, but X has {len(fair)} rows.")
         rows = PredictedRows(
-            name, fair, free, sensitive_features, outcomes, control_features, weights, constrained
+            name,
+            fair,
+            free,
+            sensitive_features,
+            outcomes,
+            control_features,
+            weights,
+            constrained,
+            np.column_stack(further) if further else None,
         )
         columns = (X, rows) if hasattr(X, "columns") and hasattr(X, "iloc") else None
         return make_report(
             [rows],
             comparison=tradeoff.comparison,
-            position=float(self.unfairness_),
+            slider=slider,
             target=target,
             columns=columns,
         )

@@ -270,6 +270,9 @@ def _in_cell_order(solution: Solution, data: FitInput) -> Solution:
         found = replace(
             found, cell_means=np.stack([data.rows.cell_means(part) for part in found.cell_means])
         )
+    if found is not None and found.pool_cell_means is not None and data.pool is not None:
+        there = [data.pool.rows.cell_means(part) for part in found.pool_cell_means]
+        found = replace(found, pool_cell_means=np.stack(there))
     fair, free = ordered(solution.fair), ordered(solution.free)
     return replace(solution, fair=fair, free=free, directions=found)
 

@@ -40,8 +40,8 @@ class ParityKernelRidge(KernelParameters, SumsRegressor):
     unfairness : float, default=0.0
         The dial: 0 is parity, 1 is the unconstrained fit; between, every gap on the training rows
         is this share of the unconstrained one.
-    max_gap : float, optional
-        The dial in the units of y, instead of `unfairness`; see `ParityRidge`.
+    max_gap : float or mapping of str to float, optional
+        The largest allowed size of gaps, instead of `unfairness`; see `ParityRidge`.
     constraint : {"mean_parity", "covariance_parity", "residual_parity"} or Constraint
         What has to hold, for which groups and on which rows, by default ``MeanParity()``.
     solver : {"auto", "dense", "spectral", "primal", "conjugate_gradient", "nystrom"} or Solver
@@ -101,7 +101,7 @@ solver_, solver_info_, statistics_, n_features_in_, feature_names_in_
         kernel_params: Mapping[str, Any] | None = None,
         fit_intercept: bool = False,
         unfairness: float = 0.0,
-        max_gap: float | None = None,
+        max_gap: float | Mapping[str, float] | None = None,
         constraint: str | Constraint = "mean_parity",
         solver: str | Solver = "auto",
         sensitive_columns: Any = None,

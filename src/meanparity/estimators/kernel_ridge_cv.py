@@ -77,7 +77,7 @@ sensitive_columns, drop_sensitive
         kernel_params: Mapping[str, Any] | None = None,
         fit_intercept: bool = False,
         unfairness: float = 0.0,
-        max_gap: float | None = None,
+        max_gap: float | Mapping[str, float] | None = None,
         constraint: str | Constraint = "mean_parity",
         solver: str | Solver = "auto",
         sensitive_columns: Any = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 from meanparity.constraints import Constraint
@@ -31,10 +32,11 @@ class ParityRidge(SumsRegressor):
     unfairness : float, default=0.0
         The dial: 0 is parity, 1 is the unconstrained fit; between, every gap on the training rows
         is this share of the unconstrained one.
-    max_gap : float, optional
-        The dial in the units of y, instead of `unfairness`: the largest allowed size of any gap
-        (see `gaps_`), such as the difference between a group's mean and the overall mean; two
-        groups may then differ by up to twice as much. `unfairness_` is the resulting position.
+    max_gap : float or mapping of str to float, optional
+        Instead of `unfairness`, the largest allowed size of any gap in the units of y, or of each
+        gap by its name, such as the difference between a group's mean and the overall mean; two
+        groups may then differ by up to twice as much. The fit is the function of smallest
+        objective among those with gaps within the limits, see `Tradeoff.for_gap`.
     constraint : {"mean_parity", "covariance_parity", "residual_parity"} or Constraint
         What has to hold, for which groups and on which rows, by default ``MeanParity()``.
     solver : {"auto", "primal", "dense", "spectral"} or Solver, default="auto"
@@ -68,8 +70,8 @@ class ParityRidge(SumsRegressor):
         linear model needs clearly more columns than that.
     tradeoff_ : Tradeoff
         Everything between the constrained and the free fit.
-    unfairness_ : float
-        Position on the dial that was used in fit.
+    unfairness_ : float or None
+        Position on the dial; None if `max_gap` leads to a function that is not on the dial.
     group_counts_ : dict
         Number of training rows in each group; empty if all sensitive columns are numbers.
     continuous_ : tuple of str
@@ -108,7 +110,7 @@ class ParityRidge(SumsRegressor):
         alpha: Any = 1.0,
         fit_intercept: bool = True,
         unfairness: float = 0.0,
-        max_gap: float | None = None,
+        max_gap: float | Mapping[str, float] | None = None,
         constraint: str | Constraint = "mean_parity",
         solver: str | Solver = "auto",
         sensitive_columns: Any = None,

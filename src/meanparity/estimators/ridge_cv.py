@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 from meanparity.constraints import Constraint
@@ -63,7 +64,7 @@ class ParityRidgeCV(CrossValidated):
         scoring: SmallestLoss | None = None,
         fit_intercept: bool = True,
         unfairness: float = 0.0,
-        max_gap: float | None = None,
+        max_gap: float | Mapping[str, float] | None = None,
         constraint: str | Constraint = "mean_parity",
         solver: str | Solver = "auto",
         sensitive_columns: Any = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Real
@@ -20,6 +21,8 @@ from meanparity.constraints.functionals import Functionals
 from meanparity.constraints.left_out import MOST_CELLS, LeftOut
 from meanparity.data.fit_input import FitInput
 from meanparity.data.rows import refuse_identifier
+from meanparity.estimators._messages import IDLE_LIMIT
+from meanparity.exceptions import ParityWarning
 from meanparity.solvers.held_out import LeaveOneOut, Smoother, predict_folds
 from meanparity.solvers.problem import ConstrainedProblem, Solver
 from meanparity.state import stored
@@ -262,9 +265,11 @@ def folds(
         for train, test in splits:
             some = {name: _safe_indexing(value, train) for name, value in given.items()}
             part = clone(model).set_params(**candidate)
-            part.fit(
-                _safe_indexing(X, train), _safe_indexing(y, train), pool=people["pool"], **some
-            )
+            with warnings.catch_warnings():  # a limit may be idle in a fold, and not in the fit
+                warnings.filterwarnings("ignore", IDLE_LIMIT, ParityWarning)
+                part.fit(
+                    _safe_indexing(X, train), _safe_indexing(y, train), pool=people["pool"], **some
+                )
             values = np.asarray(part.predict(_safe_indexing(X, test)))
             if predicted is None:
                 predicted = np.full((_num_samples(y), *values.shape[1:]), np.nan)

@@ -40,7 +40,8 @@ class PlainModel:
     points : (p, d) array
         Points of the kernel expansion; the unit vectors if the kernel is linear.
     fair, free : (p, m) arrays
-        Coefficients of the constrained and of the unconstrained model.
+        Coefficients of the constrained and of the unconstrained model. For a model that is not on
+        the dial between both, `fair` is the model itself.
     fair_intercept, free_intercept : (m,) arrays
         Intercepts of both models.
     fill, shift, scale : (d,) arrays
@@ -86,7 +87,9 @@ class PlainModel:
         tradeoff = require_tradeoff(estimator)
         basis, solution = tradeoff.basis, tradeoff.solution
         kernel, points = _kernel_at(estimator, basis.functions)
-        ends = [(end.coef, end.intercept) for end in (solution.fair, solution.free)]
+        u = estimator.unfairness_
+        fair = solution.fair if u is not None else estimator._function
+        ends = [(end.coef, end.intercept) for end in (fair, solution.free)]
         if kernel.kernel == "linear":
             ends = [_linear(basis.functions, points, *end) for end in ends]
             points = np.eye(len(ends[0][0]))
@@ -108,7 +111,7 @@ class PlainModel:
             scale,
             tuple(names or (f"x{j}" for j in range(d))),
             tradeoff.single_output,
-            float(estimator.unfairness_),
+            0.0 if u is None else float(u),
         )
 
 

@@ -18,7 +18,8 @@ from meanparity.audit import Proxies, proxies
 from meanparity.audit.checks import format_number
 from meanparity.audit.proxies import explained_share
 from meanparity.files import write_atomically
-from meanparity.report.summary import BINS, MOST_GROUPS, STEPS, PredictedRows, Summary
+from meanparity.report.slider import Slider
+from meanparity.report.summary import BINS, MOST_GROUPS, PredictedRows, Summary
 from meanparity.report.words import describe_gap, format_share, group_table, reference, verdict
 from meanparity.tradeoff import Comparison
 
@@ -38,8 +39,8 @@ class Report:
         What the page shows of each set of rows.
     target : str
         Name of the outcome.
-    position : float
-        Position of the model between the constrained (0) and the unconstrained model (1).
+    slider : Slider
+        The models between which the page's slider chooses, and the one that the page is about.
     constraint : str
         One sentence that says what the constraint makes equal.
     drivers : tuple of (str, float, float)
@@ -55,7 +56,7 @@ class Report:
 
     summaries: tuple[Summary, ...]
     target: str
-    position: float
+    slider: Slider
     constraint: str
     drivers: tuple[tuple[str, float, float], ...]
     proxies: Proxies | None
@@ -66,9 +67,11 @@ class Report:
     def lead(self) -> str:
         """What was constrained, and how much of the constraint was dropped."""
         lead = f"Constraint: {self.constraint}"
-        if self.position > 0:
-            between = "between this constraint (0) and no constraint (1)"
-            lead += f" The model has unfairness {self.position:.3g}, {between}."
+        if not np.array_equal(self.slider.model, self.slider.weights[0]):
+            lead += f" The model has {self.slider.model_label}"
+            if self.slider.model_label.startswith("unfairness"):
+                lead += ", between this constraint (0) and no constraint (1)"
+            lead += "."
         return lead
 
     def to_html(self) -> str:
@@ -84,7 +87,7 @@ class Report:
         template = environment.from_string((folder / "report.html.j2").read_text("utf-8"))
         return template.render(
             report=self,
-            verdict=verdict(self.summaries, self.target, self.position),
+            verdict=verdict(self.summaries, self.target),
             tables=[group_table(summary) for summary in self.summaries],
             reference=reference(self.summaries[0]),
             imposed=" and ".join(
@@ -98,8 +101,9 @@ class Report:
             data=_script_json(
                 {
                     "target": self.target,
-                    "position": self.position,
-                    "steps": STEPS,
+                    "weights": [*self.slider.weights.tolist(), self.slider.model.tolist()],
+                    "labels": [*self.slider.labels, self.slider.model_value],
+                    "start": self.slider.start,
                     "bins": BINS,
                     "parts": [
                         {**summary.data, "gap": describe_gap(summary)} for summary in self.summaries
@@ -128,7 +132,8 @@ def make_report(
     row_sets: Sequence[PredictedRows],
     *,
     comparison: Comparison,
-    position: float,
+    position: float = 0.0,
+    slider: Slider | None = None,
     target: str = "y",
     columns: tuple[Any, PredictedRows] | None = None,
     origin: Mapping[str, str] | None = None,
@@ -143,8 +148,10 @@ def make_report(
     comparison : Comparison
         What the constraint compares, ``model.tradeoff_.comparison``. The page quotes its
         description, which is about the rows of fit.
-    position : float
+    position : float, default=0.0
         Position of the model between the constrained (0) and the unconstrained model (1).
+    slider : Slider, optional
+        Other models than those between both, and `position` is then not used.
     target : str, default="y"
         Name of the outcome.
     columns : (data frame of numbers, PredictedRows), optional
@@ -167,13 +174,14 @@ def make_report(
     >>> rows = PredictedRows(
     ...     "training rows", *tradeoff.predict(X, [0.0, 1.0]), s, y, constrained=True
     ... )
-    >>> report = make_report([rows], comparison=tradeoff.comparison, position=0.0)
+    >>> report = make_report([rows], comparison=tradeoff.comparison)
     >>> report
     Report(300 training rows)
     >>> report.constraint
     'The mean prediction is the same in every group of sensitive.'
     """
-    summaries = tuple(Summary.from_rows(rows, comparison, position) for rows in row_sets)
+    slider = Slider.dial(position) if slider is None else slider
+    summaries = tuple(Summary.from_rows(rows, comparison, slider) for rows in row_sets)
     constraint = comparison.description
     if not constraint:  # a model file of an earlier version
         described = next((rows for rows in row_sets if rows.constrained), row_sets[0])
@@ -189,13 +197,13 @@ def make_report(
         if len(used) < len(rows):
             column_rows = f"{len(used):,} of {len(rows):,} {rows.name}"
         blocks = _blocks(frame.iloc[used], origin or {})
-        drivers = _drivers(blocks, rows.free[used], rows.at(position)[used])
+        drivers = _drivers(blocks, rows.free[used], rows.at(slider.model)[used])
         groups = comparison.schema.read_groups(rows.sensitive_features)
         others = {n: X for n, X in blocks.items() if n not in comparison.schema.sensitive}
         if groups is not None and others:
             found = _proxies(others, np.asarray(groups.codes)[used])
     return Report(
-        summaries, target, position, constraint, drivers, found, column_rows, dict(facts or {})
+        summaries, target, slider, constraint, drivers, found, column_rows, dict(facts or {})
     )
 
 

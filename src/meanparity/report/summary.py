@@ -12,9 +12,9 @@ from meanparity._typing import FloatArray, IntArray
 from meanparity.audit import Audit, audit
 from meanparity.data.groups import Groups
 from meanparity.data.rows import Rows
-from meanparity.tradeoff.curve import Comparison, CurveSums
+from meanparity.report.slider import Slider
+from meanparity.tradeoff.curve import Comparison
 
-STEPS = 100  # positions of the slider
 BINS = 40  # bars of a histogram
 MOST_GROUPS = 50
 _BANDS = 5  # bands into which a sensitive number is divided
@@ -40,6 +40,8 @@ class PredictedRows:
         Weights of the rows.
     constrained : bool, default=False
         Whether the constraint was imposed on these rows.
+    further : (n, c) array, optional
+        Further columns, of which a `Slider` makes models.
 
     Examples
     --------
@@ -55,9 +57,10 @@ class PredictedRows:
     control_features: Any = None
     sample_weight: FloatArray | None = None
     constrained: bool = False
+    further: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("fair", "free", "y", "sample_weight"):
+        for name in ("fair", "free", "y", "sample_weight", "further"):
             value: Any = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, np.asarray(value, dtype=np.float64))
@@ -65,9 +68,15 @@ class PredictedRows:
     def __len__(self) -> int:
         return len(self.fair)
 
-    def at(self, position: float) -> FloatArray:
-        """Predictions between the constrained (0) and the unconstrained model (1)."""
-        return (1 - position) * self.fair + position * self.free
+    @property
+    def columns(self) -> FloatArray:
+        """Predictions of both models, and the further columns: (n, 2 + c)."""
+        further = () if self.further is None else (self.further,)
+        return np.column_stack([self.fair, self.free, *further])
+
+    def at(self, weights: FloatArray) -> FloatArray:
+        """Predictions of a model that is a sum of the columns."""
+        return np.asarray(self.columns @ weights)
 
     def as_rows(self, comparison: Comparison) -> Rows:
         """The rows as a constraint reads them."""
@@ -105,6 +114,8 @@ class Summary:
         Audits of the unconstrained predictions and of those of the model.
     outcomes : dict or None
         Mean outcome of each group.
+    slider : Slider
+        The models.
     data : dict
         The numbers that the page's script needs.
     """
@@ -118,12 +129,11 @@ class Summary:
     before: Audit
     after: Audit
     outcomes: dict[str, float] | None
+    slider: Slider
     data: dict[str, Any] = field(repr=False)
 
     @classmethod
-    def from_rows(
-        cls, predicted: PredictedRows, comparison: Comparison, position: float
-    ) -> Summary:
+    def from_rows(cls, predicted: PredictedRows, comparison: Comparison, slider: Slider) -> Summary:
         """Summarise a set of rows."""
         rows = predicted.as_rows(comparison)
         table = _StratifiedGroups.from_rows(rows)
@@ -136,10 +146,9 @@ class Summary:
         k, n_strata = len(names), len(table.stratum_names)
 
         quantity = "prediction"
-        fair, free, now = (
-            _compared(comparison, predicted, values)
-            for values in (predicted.fair, predicted.free, predicted.at(position))
-        )
+        columns = predicted.columns
+        compared = _compared(comparison, predicted, columns)
+        fair, free, now = compared[:, 0], compared[:, 1], compared @ slider.model
         if predicted.y is not None and not np.array_equal(fair, predicted.fair):
             is_error = np.array_equal(fair, predicted.fair - predicted.y)
             quantity = "prediction error" if is_error else "compared value"
@@ -149,13 +158,12 @@ class Summary:
         if comparison.constraint.weight_scope == "loss":
             counted = replace(predicted, sample_weight=None)
 
-        def both_means(ends: tuple[FloatArray, FloatArray]) -> dict[str, Any]:
+        def all_means(values: FloatArray) -> dict[str, list[list[float]]]:
             weights = counted.sample_weight
-            found: dict[str, Any] = {"strata": {}}
-            for name, values in zip(("fair", "free"), ends, strict=True):
-                found[name] = _means(values, codes, weights, k)
-                found["strata"][name] = _means(values, table.strata, weights, n_strata)
-            return found
+            return {
+                "means": [_means(column, codes, weights, k) for column in values.T],
+                "strata": [_means(column, table.strata, weights, n_strata) for column in values.T],
+            }
 
         outcomes = None
         if predicted.y is not None:
@@ -171,11 +179,11 @@ class Summary:
             "groups": list(names),
             "counts": counts[largest].tolist(),
             "stratum": table.stratum_of[largest].tolist(),
-            **both_means((predicted.fair, predicted.free)),
-            "compared": both_means((fair, free)),
-            **_curve(predicted, comparison, rows),
-            **_histograms(predicted, codes, k),
-            "change": _changes(predicted, codes, k),
+            "predicted": all_means(columns),
+            "compared": all_means(compared),
+            **_sums(predicted, comparison, rows, compared),
+            **_histograms(columns, codes, k, slider),
+            "change": _changes(columns, codes, k, slider),
         }
         return cls(
             predicted,
@@ -187,8 +195,18 @@ class Summary:
             table.audit(free, counted.sample_weight),
             table.audit(now, counted.sample_weight),
             outcomes,
+            slider,
             data,
         )
+
+    def gaps(self, weights: FloatArray) -> FloatArray:
+        """The gaps of a model that is a sum of the columns."""
+        return np.asarray(weights @ np.array(self.data["gaps"]))
+
+    def mean_squared_error(self, weights: FloatArray) -> float | None:
+        """Its mean squared error, if the outcomes are known."""
+        errors = self.data["errors"]
+        return None if errors is None else float(weights @ np.array(errors) @ weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,28 +298,41 @@ def _bands(rows: Rows) -> tuple[list[str], IntArray]:
     return bands or [f"{name} {edges[0]:.4g}"], np.where(known, codes, -1)
 
 
-def _compared(comparison: Comparison, predicted: PredictedRows, values: FloatArray) -> FloatArray:
-    """What the constraint compares between groups: predictions, or errors if y is known."""
+def _compared(comparison: Comparison, predicted: PredictedRows, columns: FloatArray) -> FloatArray:
+    """What the constraint compares between groups: predictions, or errors if y is known.
+
+    Models are sums of the columns, (n, c), in which the shares of the first two add up to 1. What
+    is compared is the same sum of the columns here.
+    """
     if predicted.y is None:
-        return values
-    return comparison.constraint.compared(values[:, None], predicted.y[:, None])[:, 0]
+        return columns
+    y, free = predicted.y[:, None], columns[:, 1:2]
+    ends = [comparison.constraint.compared(columns[:, i : i + 1], y) for i in (0, 1)]
+    further = (
+        comparison.constraint.compared(free + columns[:, i : i + 1], y) - ends[1]
+        for i in range(2, columns.shape[1])
+    )
+    return np.hstack([*ends, *further])
 
 
-def _curve(predicted: PredictedRows, comparison: Comparison, rows: Rows) -> dict[str, Any]:
-    """The sums from which errors and gaps follow at every position."""
-    known = predicted.y is not None
-    y = predicted.y if predicted.y is not None else np.zeros(len(predicted))
-    shares = None
+def _sums(
+    predicted: PredictedRows, comparison: Comparison, rows: Rows, compared: FloatArray
+) -> dict[str, Any]:
+    """The sums from which errors and gaps of all models follow."""
+    between = comparison.constraint.group_gaps(rows)
+    gaps = between.gaps(compared).T
+    gaps[2:] -= between.gaps(np.zeros((len(predicted), 1))).T  # a target counts once
+    found = {"gap_labels": list(between.labels), "gaps": gaps.tolist()}
+    if predicted.y is None:
+        return {"errors": None, "variance": None, **found}
+    shares = np.full(len(predicted), 1 / len(predicted))
     if predicted.sample_weight is not None and comparison.constraint.weight_scope != "constraint":
         shares = predicted.sample_weight / predicted.sample_weight.sum()
-    Y, fair, free = (values.reshape(-1, 1) for values in (y, predicted.fair, predicted.free))
-    sums = CurveSums.from_predictions(Y, fair, free, comparison, rows, shares)
-    return {
-        "errors": sums.products[:, :, 0].tolist() if known else None,
-        "variance": float(sums.variance[0]) if known else None,
-        "gap_labels": list(comparison.constraint.group_gaps(rows).labels),
-        "gaps": sums.gaps[:, :, 0].tolist(),
-    }
+    errors = predicted.columns
+    errors[:, :2] -= predicted.y[:, None]
+    products = errors.T @ (shares[:, None] * errors)
+    variance = float(shares @ (predicted.y - shares @ predicted.y) ** 2)
+    return {"errors": products.tolist(), "variance": variance, **found}
 
 
 def _means(values: FloatArray, codes: IntArray, weights: FloatArray | None, k: int) -> list[float]:
@@ -314,38 +345,52 @@ def _means(values: FloatArray, codes: IntArray, weights: FloatArray | None, k: i
     return means
 
 
-def _histograms(predicted: PredictedRows, codes: IntArray, k: int) -> dict[str, Any]:
-    """Share of each group in each bar, in thousandths, at every position of the slider."""
+def _histograms(columns: FloatArray, codes: IntArray, k: int, slider: Slider) -> dict[str, Any]:
+    """Share of each group in each bar, in thousandths, at every position; the model comes last."""
     inside = codes >= 0
-    codes, fair, free = codes[inside], predicted.fair[inside], predicted.free[inside]
-    low, high = float(min(fair.min(), free.min())), float(max(fair.max(), free.max()))
+    codes, columns = codes[inside], columns[inside]
+    ends = columns @ np.stack([*slider.weights[[0, -1]], slider.model], axis=1)
+    low, high = float(ends.min()), float(ends.max())
     if not high > low:
         low, high = low - 0.5, high + 0.5
     counts = np.maximum(np.bincount(codes, minlength=k), 1)
-    scale = BINS / (high - low)
-    start, change = (fair - low) * scale, (free - fair) * scale
-    bars = []
-    for step in range(STEPS + 1):
-        bin_of_row = np.clip((start + step / STEPS * change).astype(np.intp), 0, BINS - 1)
+    scale, bars = BINS / (high - low), []
+    fair, free, *further = columns.T
+    start, steps = (fair - low) * scale, np.array([free - fair, *further]) * scale
+    for weights in (*slider.weights, slider.model):  # the first two shares add up to 1
+        places = start + weights[1:] @ steps
+        bin_of_row = np.clip(places, 0, BINS - 1).astype(np.intp)
         found = np.bincount(codes * BINS + bin_of_row, minlength=k * BINS).reshape(k, BINS)
         bars.append(np.rint(1000 * found / counts[:, None]).astype(int).tolist())
     return {"range": [low, high], "bars": bars}
 
 
-def _changes(predicted: PredictedRows, codes: IntArray, k: int) -> list[dict[str, float]]:
-    """How much the constraint changes the predictions of each group."""
-    change = predicted.fair - predicted.free
-    negligible = 1e-9 * (float(np.ptp(change)) or 1.0)
+def _changes(
+    columns: FloatArray, codes: IntArray, k: int, slider: Slider
+) -> list[list[dict[str, float]]]:
+    """How much each model changes the free predictions of each group; the model comes last."""
+    free = slider.weights[-1]
+    whole = slider.weights[0] - free
+    negligible = 1e-9 * (float(np.ptp(columns @ whole)) or 1.0)
+    groups = [columns[codes == group] for group in range(k)]
+    at_parity = [_change(part @ whole, negligible) for part in groups]
     found = []
-    for group in range(k):
-        changes = change[codes == group]
-        low, high = np.quantile(changes, [0.1, 0.9])
-        found.append(
-            {
-                "low": float(low),
-                "high": float(high),
-                "up": float(np.mean(changes > negligible)),
-                "down": float(np.mean(changes < -negligible)),
-            }
-        )
+    for weights in (*slider.weights, slider.model):
+        step = weights - free
+        share = float(step @ whole) / float(whole @ whole)
+        if np.allclose(step, share * whole, rtol=0, atol=1e-12):  # as along the dial
+            scale = {"low": share, "high": share, "up": share > 0, "down": share > 0}
+            found.append([{n: v * scale[n] for n, v in one.items()} for one in at_parity])
+        else:
+            found.append([_change(part @ step, negligible) for part in groups])
     return found
+
+
+def _change(changes: FloatArray, negligible: float) -> dict[str, float]:
+    low, high = np.quantile(changes, [0.1, 0.9])
+    return {
+        "low": float(low),
+        "high": float(high),
+        "up": float(np.mean(changes > negligible)),
+        "down": float(np.mean(changes < -negligible)),
+    }

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from meanparity._typing import FloatArray
 from meanparity.audit import GroupFinding
 from meanparity.audit.checks import format_number
 from meanparity.report.summary import Summary
@@ -24,16 +27,16 @@ def format_share(value: float) -> str:
     return f"{100 * value:.1f}%" if value >= 0.001 else "under 0.1%"
 
 
-def verdict(summaries: Sequence[Summary], target: str, position: float) -> list[str]:
+def verdict(summaries: Sequence[Summary], target: str) -> list[str]:
     """Say what holds where the constraint was imposed, what holds elsewhere, and what it costs."""
     constrained = [summary for summary in summaries if summary.predicted.constrained]
     others = [summary for summary in summaries if not summary.predicted.constrained]
-    sentences = [_where_imposed(summary, position) for summary in constrained]
+    sentences = [_where_imposed(summary) for summary in constrained]
     sentences += dict.fromkeys(describe_gap(summary) for summary in constrained)
     sentences += [_where_not_imposed(summary) for summary in others]
     known = [summary for summary in (*others, *summaries) if summary.predicted.y is not None]
     if known:
-        sentences.append(_cost(known[0], target, position))
+        sentences.append(_cost(known[0], target))
     return sentences
 
 
@@ -56,17 +59,17 @@ def _difference(summary: Summary) -> str:
 
 def reference(summary: Summary) -> str:
     """Say what group means are compared with."""
-    stratified = len(summary.data["strata"]["fair"]) > 1
+    stratified = len(summary.data["predicted"]["strata"][0]) > 1
     return "the mean of its stratum" if stratified else "the overall mean"
 
 
-def _where_imposed(summary: Summary, position: float) -> str:
+def _where_imposed(summary: Summary) -> str:
     unknown, n = summary.data["in_no_group"], len(summary.predicted)
     rows = f"On the {n - unknown:,} {summary.predicted.name}"
     rows += f" whose group is known (of {n:,})" if unknown else ""
     rows += ", on which the constraint was imposed"
-    now, where_now = _largest_gap(summary, position)
-    free, where_free = _largest_gap(summary, 1.0)
+    now, where_now = _largest_gap(summary, summary.slider.model)
+    free, where_free = _largest_gap(summary, summary.slider.weights[-1])
     without = format_number(free) + (f" ({where_free})" if where_free else "")
     if now <= summary.data["zero"]:
         return (
@@ -79,10 +82,9 @@ def _where_imposed(summary: Summary, position: float) -> str:
     )
 
 
-def _largest_gap(summary: Summary, position: float) -> tuple[float, str]:
-    """The largest gap at a position of the slider, and what it is about."""
-    fair, free = summary.data["gaps"]
-    sizes = [abs((1 - position) * a + position * b) for a, b in zip(fair, free, strict=True)]
+def _largest_gap(summary: Summary, weights: FloatArray) -> tuple[float, str]:
+    """The largest gap of a model, and what it is about."""
+    sizes = np.abs(summary.gaps(weights)).tolist()
     if not sizes:
         return 0.0, ""
     return max(zip(sizes, summary.data["gap_labels"], strict=True), key=lambda pair: pair[0])
@@ -115,9 +117,11 @@ def _where_not_imposed(summary: Summary) -> str:
     return " ".join(sentences)
 
 
-def _cost(summary: Summary, target: str, position: float) -> str:
-    errors = summary.data["errors"]
-    now, free = mean_squared_error(errors, position), errors[1][1]
+def _cost(summary: Summary, target: str) -> str:
+    now = summary.mean_squared_error(summary.slider.model)
+    free = summary.mean_squared_error(summary.slider.weights[-1])
+    assert now is not None
+    assert free is not None
     error = (
         f"On the {summary.predicted.name} the root mean squared error of {target} is "
         f"{format_number(now**0.5)}"
@@ -132,25 +136,6 @@ def _cost(summary: Summary, target: str, position: float) -> str:
         f"{error}, {format_share(abs(change))} {direction} than without the constraint "
         f"({format_number(free**0.5)})."
     )
-
-
-def mean_squared_error(errors: Sequence[Sequence[float]], position: float) -> float:
-    """Mean squared error at a position of the slider.
-
-    Parameters
-    ----------
-    errors : (2, 2) numbers
-        Mean products of the errors of the constrained and of the unconstrained model.
-    position : float
-        0 for the constrained and 1 for the unconstrained model.
-
-    Examples
-    --------
-    >>> mean_squared_error([[4.0, 2.0], [2.0, 1.0]], 0.5)
-    2.25
-    """
-    a, b, c = errors[0][0], errors[0][1], errors[1][1]
-    return (1 - position) ** 2 * a + 2 * position * (1 - position) * b + position**2 * c
 
 
 def group_table(summary: Summary) -> list[dict[str, str]]:

@@ -17,7 +17,7 @@ no harm. An unpenalised intercept is the same problem with the centred kernel an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -220,9 +220,14 @@ class Dual:
         fitted, pool = evaluate(problem, coef, own)
         norms = np.sum(coef[:n] * fitted, axis=0) + np.sum(coef[n:] * pool, axis=0)
         fitted, pool = fitted + intercept, pool + intercept
-        return evaluated_solution(
+        solution = evaluated_solution(
             problem, ends, problem.expansion, fitted, pool, norms, info, start
         )
+        if problem.pool_X is None:
+            return solution
+        # a prediction adds products of coefficients with kernel values, each rounded on its own
+        sizes = np.linalg.norm(ends.fair, axis=0) * problem.bound_kernel.diagonal(problem.X).max()
+        return replace(solution, rounding=float(np.finfo(float).eps * sizes.max(initial=0.0)))
 
 
 def evaluate(

@@ -432,7 +432,7 @@ def summed_solution(
         intercept = np.zeros(coef.shape[::2])
         if problem.fit_intercept:
             intercept = -np.einsum("p,apr->ar", moments.mean, coef)
-        in_cells = here @ coef + intercept[:, None, :]
+        means = [part @ coef + intercept[:, None, :] for part in (here, there)]
         centre = np.einsum("p,apr->ar", moments.mean, coef) + intercept
         of_errors = np.empty((m, 1 + coef.shape[2], 1 + coef.shape[2]))
         for output, which in enumerate(directions.penalty):
@@ -442,7 +442,12 @@ def summed_solution(
             mean = np.insert(centre[which], 0, -errors[1][output])
             of_errors[output] = moments.covariances(functions, of_y, output) + np.outer(mean, mean)
         directions = replace(
-            directions, coef=coef, intercept=intercept, cell_means=in_cells, errors=of_errors
+            directions,
+            coef=coef,
+            intercept=intercept,
+            cell_means=means[0],
+            errors=of_errors,
+            pool_cell_means=means[1],
         )
     reach = float((np.abs(np.vstack([here, there])) @ np.abs(coefs[0])).max(initial=0.0))
     info = replace(

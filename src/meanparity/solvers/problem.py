@@ -243,8 +243,9 @@ class Directions:
         ν of the constrained solution of each output.
     penalty : (m,) array of int
         Which of the a penalties each output has.
-    cell_means : (a, k, r) array or None
-        Means of each h in the cells of the training rows; None where they were not computed.
+    cell_means, pool_cell_means : (a, k, r) arrays or None
+        Means of each h in the cells of the training rows and of the pool; None where they were not
+        computed.
     errors : (m, 1 + r, 1 + r) array or None
         Mean products, on the training rows, of the errors ``y − g_free`` and of the values of h.
     """
@@ -257,6 +258,7 @@ class Directions:
     penalty: IntArray
     cell_means: FloatArray | None = None
     errors: FloatArray | None = None
+    pool_cell_means: FloatArray | None = None
 
 
 @stored("SolverInfo")
@@ -504,12 +506,13 @@ def evaluated_solution(
     """
     (n, m), cells = problem.Y.shape, problem.cells or one_cell(len(problem.Y))
     sums = cells.sums(fitted)
-    means, pool_means = cells.divide(sums), np.zeros((0, 2 * m))
-    directions = _measured(problem, ends.directions, means[:, 2 * m :], fitted)
-    fitted, pool, sums = fitted[:, : 2 * m], pool[:, : 2 * m], sums[:, : 2 * m]
+    means, pool_means = cells.divide(sums), np.zeros((0, fitted.shape[1]))
     if problem.pool_X is not None:
         there = problem.pool_cells or one_cell(len(pool))
         pool_means = there.divide(there.sums(pool))
+    both = means[:, 2 * m :], pool_means[:, 2 * m :]
+    directions = _measured(problem, ends.directions, both, fitted)
+    fitted, pool, sums = fitted[:, : 2 * m], pool[:, : 2 * m], sums[:, : 2 * m]
     errors, products = fitted.reshape(n, 2, m) - problem.Y[:, None, :], np.empty((2, 2, m))
     for output in range(m):
         pair = errors[:, :, output]
@@ -545,10 +548,10 @@ def evaluated_solution(
 def _measured(
     problem: ConstrainedProblem,
     directions: Directions | None,
-    means: FloatArray,
+    means: tuple[FloatArray, FloatArray],
     values: FloatArray,
 ) -> Directions | None:
-    """Directions with their means in cells, (k, a·r), and products of their values with errors.
+    """Directions with both means in cells, (k, a·r), and products of their values with errors.
 
     `values`, (n, 2m + a·r), are those of both ends and then theirs.
     """
@@ -557,10 +560,10 @@ def _measured(
         return directions
     a, r = directions.intercept.shape
     h = values[:, 2 * m :]
-    means = means.reshape(-1, a, r).transpose(1, 0, 2)
+    here, there = (part.reshape(-1, a, r).transpose(1, 0, 2) for part in means)
     errors = np.empty((m, 1 + r, 1 + r))
     for output, which in enumerate(directions.penalty):
         error = problem.Y[:, output] - values[:, m + output]
         both = np.column_stack([error, h[:, which * r : (which + 1) * r]])
         errors[output] = both.T @ (shares[:, None] * both)
-    return replace(directions, cell_means=means, errors=errors)
+    return replace(directions, cell_means=here, pool_cell_means=there, errors=errors)

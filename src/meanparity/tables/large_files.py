@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from meanparity.data.pool import Pool
-from meanparity.report import PredictedRows
+from meanparity.report import PredictedRows, Slider
 from meanparity.tables.encoding import EncodedRows, EncodedTable
 from meanparity.tables.reading import TableFile
 
@@ -77,19 +77,20 @@ def fit_batches(
         statistics = batch if statistics is None else statistics + batch
         progress(f"fitting: {rows.positions[-1] + 1:,} of {n_rows:,} rows")
     estimator.fit_statistics(statistics, pool=pool)
-    predictions, targets, metadata = [], [], []
+    predictions, targets, metadata, slider = [], [], [], Slider.of(estimator)
     for rows in _training_batches(file, table):
-        predictions.append(estimator.tradeoff_.predict(rows.X, [0.0, 1.0]))
+        predictions.append(slider.columns(estimator, rows.X))
         targets.append(rows.y)
         metadata.append(rows.metadata)
         progress(f"predicting: {rows.positions[-1] + 1:,} of {n_rows:,} rows")
-    fair, free = np.concatenate(predictions, axis=1)
+    columns = np.concatenate(predictions)
     return PredictedRows(
         "training rows",
-        fair,
-        free,
+        columns[:, 0],
+        columns[:, 1],
         y=np.concatenate(targets),
         constrained=True,
+        further=columns[:, 2:] if columns.shape[1] > 2 else None,
         **{name: pd.concat([part[name] for part in metadata]) for name in metadata[0]},
     )
 

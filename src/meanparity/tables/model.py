@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from meanparity.report import PredictedRows, Report, make_report
+from meanparity.report import PredictedRows, Report, Slider, make_report
 from meanparity.tables.encoding import EncodedRows, EncodedTable
 
 
@@ -63,7 +64,7 @@ class TableModel:
         return make_report(
             self.row_sets,
             comparison=self.estimator.tradeoff_.comparison,
-            position=float(self.estimator.unfairness_),
+            slider=Slider.of(self.estimator),
             target=str(table.roles.target),
             columns=(features, train),
             origin=dict(table.encoder.origin),
@@ -81,7 +82,7 @@ class TableModel:
             "kinds": self.table.encoder.kinds,
             "categories": self.table.encoder.categories,
             "model": self.selection,
-            "unfairness": float(self.estimator.unfairness_),
+            "unfairness": self.estimator.unfairness_,
         }
 
 
@@ -89,5 +90,13 @@ def predict_rows(
     estimator: Any, name: str, rows: EncodedRows, *, constrained: bool = False
 ) -> PredictedRows:
     """Predict encoded rows with the constrained and the unconstrained model."""
-    fair, free = estimator.tradeoff_.predict(rows.X, [0.0, 1.0])
-    return PredictedRows(name, fair, free, y=rows.y, constrained=constrained, **rows.metadata)
+    fair, free, *further = Slider.of(estimator).columns(estimator, rows.X).T
+    return PredictedRows(
+        name,
+        fair,
+        free,
+        y=rows.y,
+        constrained=constrained,
+        further=np.column_stack(further) if further else None,
+        **rows.metadata,
+    )

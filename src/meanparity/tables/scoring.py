@@ -63,9 +63,11 @@ def score_file(
     estimator = pipeline[-1]
     if unfairness is not None:
         if saved.minimal:
+            own = about["unfairness"]
+            which = "" if own is None else f", with unfairness {own:.3g}"
             raise ValueError(
                 "The unfairness of a minimal model file cannot be changed, because the file "
-                f"contains one model only, with unfairness {about['unfairness']:.3g}. Predict "
+                f"contains one model only{which}. Predict "
                 "without --unfairness, or fit the model again without --minimal (unfairness=None "
                 "and minimal=False in Python)."
             )

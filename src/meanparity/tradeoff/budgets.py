@@ -81,6 +81,16 @@ class Budgets:
         """The step to the constrained solution."""
         return np.asarray(np.linalg.lstsq(self.A, self.free, rcond=1e-12)[0], dtype=float)
 
+    def share_of_parity(self, x: FloatArray) -> float | None:
+        """The share of the way to parity that a step x goes; None if it goes another way."""
+        if not x.any():
+            return 0.0
+        if x is self.parity:
+            return 1.0
+        share = min(float(x @ self.parity) / float(self.parity @ self.parity), 1.0)
+        same = np.linalg.norm(x - share * self.parity) <= 1e-12 * np.linalg.norm(self.parity)
+        return share if same else None
+
     def multipliers(self, x: FloatArray) -> FloatArray:
         """ν of a step x."""
         return np.asarray(self.back @ x)

@@ -72,7 +72,7 @@ class LossTradeoff(Tradeoff):
         """
         limit = _check_size(max_gap, "max_gap")
         if self._is_linear:
-            return self.dial_for_gap(limit)
+            return self._nearest_free(self.gaps.reshape(2, -1).T[:, :, None], limit)
         if self.has_pool:
             raise ValueError(
                 "Gaps of mean responses on a pool are not linear along the dial, and the rows of "
@@ -86,6 +86,20 @@ class LossTradeoff(Tradeoff):
         if self._is_linear:
             return self._nearest_free(np.moveaxis(self.training.gaps, 2, 0), limit)
         return self._largest("smd", limit)
+
+    def _nearest_free(self, sums: FloatArray, limit: float) -> FittedFunction:
+        """The largest u at which several sums of gaps, (s, 2, r), are at most a limit."""
+        rounding = self._rounding
+        low, high = 0.0, 1.0
+        for fair, free in sums:
+            first, last = _allowed(np.where(np.abs(fair) > rounding, fair, 0.0), free, limit)
+            low, high = max(low, first), min(high, last)
+        if low > high:
+            raise ValueError(
+                f"No position of the dial has gaps of at most {limit:g}: the constraint leaves "
+                "larger ones, because it is about something else or cannot be met. Allow more."
+            )
+        return self.at(high)
 
     @property
     def _is_linear(self) -> bool:
@@ -171,3 +185,25 @@ class LossTradeoff(Tradeoff):
         mse, smd, largest, norm, loss = np.array(columns).T
         r2 = 1 - mse / variance if variance > 0 else np.full_like(mse, np.nan)
         return replace(TradeoffCurve(u, mse, r2, smd, largest, norm), loss=loss)
+
+
+def _allowed(fair: FloatArray, free: FloatArray, limit: float) -> tuple[float, float]:
+    """Where in [0, 1] ``Σ_j |(1 − u)·fair_j + u·free_j| ≤ limit``; gaps are (r,).
+
+    The sum is convex and, between positions where a gap changes its sign, linear in u. An interval
+    whose end is before its start is empty.
+    """
+    moves = free - fair
+    crossings = -fair[moves != 0] / moves[moves != 0]
+    u = np.concatenate([[0.0], np.sort(crossings[(crossings > 0) & (crossings < 1)]), [1.0]])
+    sums = np.abs(fair + u[:, None] * moves).sum(axis=1)
+    inside = np.flatnonzero(sums <= limit)
+    if not len(inside):
+        return 1.0, 0.0
+    ends = []
+    for i, beyond in ((inside[0], inside[0] - 1), (inside[-1], inside[-1] + 1)):
+        end = u[i]
+        if 0 <= beyond < len(u):
+            end += (u[beyond] - u[i]) * (limit - sums[i]) / (sums[beyond] - sums[i])
+        ends.append(float(end))
+    return ends[0], ends[1]

@@ -74,6 +74,8 @@ class FittedFunction:
         Whether predictions are (n,) instead of (n, m).
     unfairness : float or None
         Its position on the dial; None if it is not on the dial.
+    multipliers : (r, m) array or None
+        ν, if it is ``g_free − Σ_k ν_k h_k`` off the dial.
     """
 
     basis: TableFunctions
@@ -81,9 +83,11 @@ class FittedFunction:
     intercept: FloatArray
     single_output: bool
     unfairness: float | None = None
+    multipliers: FloatArray | None = None
 
     def __repr__(self) -> str:
-        return f"FittedFunction(unfairness={self.unfairness})"
+        where = "off the dial" if self.unfairness is None else f"unfairness={self.unfairness}"
+        return f"FittedFunction({where})"
 
     def predict(self, X: Any) -> FloatArray:
         """Predictions for the rows of X: (n,), or (n, m) for several outputs."""
@@ -179,7 +183,9 @@ class Tradeoff:
         which = directions.penalty
         coef = free.coef - np.einsum("mpr,rm->pm", directions.coef[which], nu)
         intercept = free.intercept - np.einsum("mr,rm->m", directions.intercept[which], nu)
-        return FittedFunction(self.basis, coef, intercept, self.single_output)
+        return FittedFunction(
+            self.basis, coef, intercept, self.single_output, multipliers=np.array(nu)
+        )
 
     def for_gap(self, max_gap: Any) -> FittedFunction:
         """The function of smallest objective of which no gap is larger, in the units of y.
@@ -372,6 +378,32 @@ class Tradeoff:
         rows, shares = self._read_rows(sensitive_features, control_features, sample_weight, y)
         return self._curve(y, fair, free, rows, shares, unfairness)
 
+    def measure(
+        self,
+        function: FittedFunction,
+        X: Any,
+        y: Any,
+        sensitive_features: Any = None,
+        *,
+        control_features: Any = None,
+        sample_weight: Any = None,
+    ) -> TradeoffCurve:
+        """Error and gaps of one function on any rows, as a curve of one point.
+
+        Parameters
+        ----------
+        function : FittedFunction
+            A function of this tradeoff, on the dial or off it.
+        X, y, sensitive_features, control_features, sample_weight
+            See `curve`.
+        """
+        if sensitive_features is None:
+            sensitive_features = self.basis.sensitive_features(X)
+        values = function.predict(X)
+        y, predicted, _ = check_ends(y, values, values)
+        rows, shares = self._read_rows(sensitive_features, control_features, sample_weight, y)
+        return self._curve(y, predicted, predicted, rows, shares, [0.0])
+
     def _read_rows(
         self, sensitive_features: Any, control_features: Any, sample_weight: Any, y: FloatArray
     ) -> tuple[Rows, FloatArray | None]:
@@ -412,29 +444,6 @@ class Tradeoff:
             Positions; the paper's 0, 1/50, ..., 1 by default.
         """
         return self.training.curve(unfairness)
-
-    def dial_for_gap(self, max_gap: float) -> FittedFunction:
-        """The position of the dial nearest the free fit at which no gap is larger.
-
-        For two groups this is `for_gap`; otherwise functions off the dial may have gaps as small
-        and a smaller objective. The gaps are those that an estimator reports.
-        """
-        limit = _check_size(max_gap, "max_gap")
-        return self._nearest_free(self.gaps.reshape(2, -1).T[:, :, None], limit)
-
-    def _nearest_free(self, sums: FloatArray, limit: float) -> FittedFunction:
-        """The largest u at which several sums of gaps, (s, 2, r), are at most a limit."""
-        rounding = self._rounding
-        low, high = 0.0, 1.0
-        for fair, free in sums:
-            first, last = _allowed(np.where(np.abs(fair) > rounding, fair, 0.0), free, limit)
-            low, high = max(low, first), min(high, last)
-        if low > high:
-            raise ValueError(
-                f"No position of the dial has gaps of at most {limit:g}: the constraint leaves "
-                "larger ones, because it is about something else or cannot be met. Allow more."
-            )
-        return self.at(high)
 
     @property
     def _rounding(self) -> float:
@@ -488,13 +497,12 @@ class Tradeoff:
         return budgets.within(kind, limit)
 
     def _function(self, step: Callable[[Budgets, int], FloatArray]) -> FittedFunction:
-        """The function after a step of each output, on the dial if it is one of the ends."""
+        """The function after a step of each output; for two groups it is on the dial."""
         steps = [step(budgets, output) for output, budgets in enumerate(self._budgets)]
-        if not any(x.any() for x in steps):
-            return self.at(1.0)
         pairs = list(zip(steps, self._budgets, strict=True))
-        if all(x is budgets.parity for x, budgets in pairs):
-            return self.at(0.0)
+        shares = [budgets.share_of_parity(x) for x, budgets in pairs]
+        if all(share is not None and share == shares[0] for share in shares):
+            return self.at(1.0 - (shares[0] or 0.0))
         return self.with_multipliers(np.stack([b.multipliers(x) for x, b in pairs], axis=1))
 
     def _limit_values(self, budget: Any, limits: Any) -> FloatArray:
@@ -524,28 +532,6 @@ class Tradeoff:
         if self.single_output:
             return both[:, 0], both[:, 1]
         return both[:, :m], both[:, m:]
-
-
-def _allowed(fair: FloatArray, free: FloatArray, limit: float) -> tuple[float, float]:
-    """Where in [0, 1] ``Σ_j |(1 − u)·fair_j + u·free_j| ≤ limit``; gaps are (r,).
-
-    The sum is convex and, between positions where a gap changes its sign, linear in u. An interval
-    whose end is before its start is empty.
-    """
-    moves = free - fair
-    crossings = -fair[moves != 0] / moves[moves != 0]
-    u = np.concatenate([[0.0], np.sort(crossings[(crossings > 0) & (crossings < 1)]), [1.0]])
-    sums = np.abs(fair + u[:, None] * moves).sum(axis=1)
-    inside = np.flatnonzero(sums <= limit)
-    if not len(inside):
-        return 1.0, 0.0
-    ends = []
-    for i, beyond in ((inside[0], inside[0] - 1), (inside[-1], inside[-1] + 1)):
-        end = u[i]
-        if 0 <= beyond < len(u):
-            end += (u[beyond] - u[i]) * (limit - sums[i]) / (sums[beyond] - sums[i])
-        ends.append(float(end))
-    return ends[0], ends[1]
 
 
 def _check_size(value: Any, name: str, infinite: bool = False) -> float:

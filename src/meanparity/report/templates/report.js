@@ -13,16 +13,18 @@
     return String(Number(value.toPrecision(4)));
   };
   const percent = (share) => Math.round(100 * share) + "%";
-  const mix = (fair, free, u) => (1 - u) * fair + u * free;
-  const squaredError = (part, u) => part.errors && (1 - u) ** 2 * part.errors[0][0]
-    + 2 * u * (1 - u) * part.errors[0][1] + u ** 2 * part.errors[1][1];
-  const gaps = (part, u) => part.gaps[0].map((fair, i) => Math.abs(mix(fair, part.gaps[1][i], u)));
+  // a model is a sum of columns; `at` is a position of the slider, or `own` for the model of the page
+  const own = data.weights.length - 1;
+  const unconstrained = own - 1;
+  const mix = (columns, i, at) => data.weights[at].reduce((sum, weight, c) => sum + weight * columns[c][i], 0);
+  const squaredError = (part, at) => part.errors && data.weights[at].reduce(
+    (sum, weight, c) => sum + weight * mix(part.errors, c, at), 0);
+  const gaps = (part, at) => part.gap_labels.map((_, i) => Math.abs(mix(part.gaps, i, at)));
   const where = (part, u) => {
     const sizes = gaps(part, u);
     return part.gap_labels[sizes.indexOf(Math.max(...sizes))];
   };
   const largest = (part, u) => gaps(part, u).reduce((a, b) => Math.max(a, b), 0);
-  const ofStratum = (strata, k, u) => mix(strata.fair[k], strata.free[k], u);
 
   const draw = (parent, name, attributes, text) => {
     const node = document.createElementNS(SVG, name);
@@ -40,9 +42,9 @@
     if (!part.errors) return;
     const [width, height, left, bottom] = [420, 300, 84, 44];
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const points = Array.from({ length: data.steps + 1 }, (_, i) => i / data.steps)
-      .map((v) => [largest(part, v), squaredError(part, v)]);
+    const points = data.weights.map((_, at) => [largest(part, at), squaredError(part, at)]);
     const [xs, ys] = [0, 1].map((k) => points.map((p) => p[k]));
+    points.pop(); // the model of the page need not be on the line
     const top = Math.max(...xs) || 1;
     const [low, high] = [Math.min(...ys), Math.max(...ys)];
     const span = high - low || Math.abs(high) || 1;
@@ -57,11 +59,11 @@
     }
     for (const v of [low, high]) draw(svg, "text", { x: left - 6, y: y(v) + 4, "text-anchor": "end" }, number(v));
     draw(svg, "polyline", { class: "curve", points: points.map(([a, b]) => `${x(a)},${y(b)}`).join(" ") });
-    for (const [a, b] of [points[0], points[data.steps]]) draw(svg, "circle", { class: "end", cx: x(a), cy: y(b), r: 5 });
+    for (const [a, b] of [points[0], points[unconstrained]]) draw(svg, "circle", { class: "end", cx: x(a), cy: y(b), r: 5 });
     draw(svg, "circle", { class: "here", cx: x(largest(part, u)), cy: y(squaredError(part, u)), r: 7 });
   };
 
-  const drawDistributions = (part, u, step) => {
+  const drawDistributions = (part, u) => {
     const svg = byId("distributions");
     svg.replaceChildren();
     const k = part.groups.length;
@@ -72,21 +74,21 @@
     const [low, high] = part.range;
     const x = (v) => left + (width - left - 20) * (v - low) / (high - low);
     const tallest = Math.max(...part.bars.map((bars) => Math.max(...bars.map((b) => Math.max(...b)))));
-    const means = part.fair.map((fair, i) => mix(fair, part.free[i], u));
+    const means = part.groups.map((_, i) => mix(part.predicted.means, i, u));
     part.groups.forEach((name, i) => {
       const base = head + (i + 1) * row - 4;
       const label = draw(svg, "text", { x: left - 10, y: base - row / 3, "text-anchor": "end" },
         name.length > 24 ? name.slice(0, 23) + "…" : name);
       draw(label, "title", {}, name);
       let path = `M${x(low)},${base}`;
-      part.bars[step][i].forEach((share, bar) => {
+      part.bars[u][i].forEach((share, bar) => {
         const y = base - (row - 8) * share / tallest;
         path += `V${y}H${x(low + (high - low) * (bar + 1) / data.bins)}`;
       });
       draw(svg, "path", { class: "bars", d: path + `V${base}Z` });
       draw(svg, "path", { class: "axis", d: `M${left},${base}H${width - 20}` });
       draw(svg, "line", { class: "mean", x1: x(means[i]), x2: x(means[i]), y1: base - row + 8, y2: base });
-      const all = x(ofStratum(part.strata, part.stratum[i], u));
+      const all = x(mix(part.predicted.strata, part.stratum[i], u));
       draw(svg, "line", { class: "overall", x1: all, x2: all, y1: base - row + 4, y2: base + 4 });
     });
     for (const v of [low, (low + high) / 2, high]) {
@@ -96,15 +98,13 @@
 
   const fillTable = (part, u) => {
     const body = document.querySelector("#live tbody");
-    const { fair, free, strata } = part.compared;
-    const means = fair.map((value, i) => mix(value, free[i], u));
+    const { means, strata } = part.compared;
+    const mean = part.groups.map((_, i) => mix(means, i, u));
     body.replaceChildren(...part.groups.map((name, i) => {
-      const change = part.change[i];
-      const by = 1 - u;
-      const moved = by > 0;
-      const cells = [part.counts[i].toLocaleString("en-US"), number(means[i]), number(means[i] - ofStratum(strata, part.stratum[i], u)),
-        number(means[i] - free[i]), `${number(by * change.low)} to ${number(by * change.high)}`,
-        percent(moved ? change.up : 0), percent(moved ? change.down : 0)];
+      const change = part.change[u][i];
+      const cells = [part.counts[i].toLocaleString("en-US"), number(mean[i]), number(mean[i] - mix(strata, part.stratum[i], u)),
+        number(mean[i] - mix(means, i, unconstrained)), `${number(change.low)} to ${number(change.high)}`,
+        percent(change.up), percent(change.down)];
       const line = document.createElement("tr");
       const head = document.createElement("th");
       head.scope = "row";
@@ -123,11 +123,11 @@
     const chosen = document.querySelector("input[name=part]:checked");
     const part = data.parts[chosen ? Number(chosen.value) : 0];
     zero = part.zero;
-    const u = atModel ? data.position : Number(slider.value) / data.steps;
-    const step = Math.round(u * data.steps);
-    byId("position").textContent = String(Number(u.toFixed(3)));
+    const u = atModel ? own : Number(slider.value);
+    const label = data.labels[u];
+    byId("position").textContent = label;
     byId("reset").hidden = atModel;
-    slider.setAttribute("aria-valuetext", `${u}, largest gap ${number(largest(part, u))}`);
+    slider.setAttribute("aria-valuetext", `${label}, largest gap ${number(largest(part, u))}`);
     byId("mse").textContent = part.errors ? number(squaredError(part, u)) : "unknown";
     byId("r2").textContent = part.errors && part.variance > 0
       ? number(1 - squaredError(part, u) / part.variance) : "unknown";
@@ -138,7 +138,7 @@
     byId("live-mean").textContent = `Mean ${part.quantity}`;
     byId("smd").textContent = number(gaps(part, u).reduce((a, b) => a + b, 0));
     drawTradeoff(part, u);
-    drawDistributions(part, u, step);
+    drawDistributions(part, u);
     fillTable(part, u);
   };
 
@@ -148,7 +148,7 @@
   });
   byId("reset").addEventListener("click", () => {
     atModel = true;
-    slider.value = Math.round(data.position * data.steps);
+    slider.value = data.start;
     show();
     slider.focus();
   });
