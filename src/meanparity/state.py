@@ -56,6 +56,8 @@ class Kind:
         Turns an object into one that says no more about people than predicting needs.
     fits_with : tuple of str
         The parameters that only fit needs; the class has defaults for them.
+    left_out : tuple of str
+        Fields of a dataclass that files do not hold; the class has defaults for them.
     """
 
     name: str
@@ -63,13 +65,20 @@ class Kind:
     predicts_with: tuple[str, ...] | None = None
     anonymous: Callable[[Any], Any] | None = None
     fits_with: tuple[str, ...] = FITS_WITH
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of a dataclass that files hold."""
+        own = (f.name for f in fields(self.cls) if f.init)
+        return tuple(name for name in own if name not in self.left_out)
 
     def state(self, value: Any, *, minimal: bool = False) -> dict[str, Any]:
         """Everything that makes up an object; if `minimal`, what it needs in order to predict."""
         if minimal and self.anonymous is not None:
             value = self.anonymous(value)
         if not issubclass(self.cls, BaseEstimator):
-            return {f.name: getattr(value, f.name) for f in fields(self.cls) if f.init}
+            return {name: getattr(value, name) for name in self.fields}
         parameters = value.get_params(deep=False)
         fitted = {name: v for name, v in vars(value).items() if name not in parameters}
         if minimal and self.predicts_with is not None:
@@ -98,6 +107,7 @@ def stored(
     predicts_with: tuple[str, ...] | None = None,
     anonymous: Callable[[Any], Any] | None = None,
     fits_with: tuple[str, ...] = FITS_WITH,
+    left_out: tuple[str, ...] = (),
 ) -> Callable[[type[T]], type[T]]:
     """Let files hold the objects of a class, a dataclass or an estimator.
 
@@ -106,7 +116,7 @@ def stored(
     name : str
         The name of the class in files, which must never change. Names without a slash belong to
         this package; take one like "mine/Steps".
-    predicts_with, anonymous, fits_with
+    predicts_with, anonymous, fits_with, left_out
         See `Kind`. An estimator with `predict` needs `predicts_with`.
     """
 
@@ -123,7 +133,9 @@ def stored(
             raise ValueError(f"The name {name!r} is that of {KINDS[name].cls}. Pass another.")
         if estimator and hasattr(cls, "predict") and predicts_with is None:
             raise TypeError(f"{cls} predicts. Pass predicts_with, the attributes it predicts with.")
-        KINDS[name] = _OF_CLASS[cls] = Kind(name, cls, predicts_with, anonymous, fits_with)
+        KINDS[name] = _OF_CLASS[cls] = Kind(
+            name, cls, predicts_with, anonymous, fits_with, left_out
+        )
         return cls
 
     return register

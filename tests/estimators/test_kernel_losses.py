@@ -206,11 +206,16 @@ def test_the_squared_loss_is_the_closed_form(setting, solver, constraint):
         found, expected = (m.tradeoff_.at(u).predict(X) for m in (model, exact))
         assert np.allclose(found, expected, rtol=0, atol=1e-6 * np.std(y))
         assert model.tradeoff_.objective(u) == pytest.approx(exact.tradeoff_.objective(u), rel=1e-9)
-    fair, free = exact.tradeoff_.objective(0.0), exact.tradeoff_.objective(1.0)
-    for share in (0.0, 0.1, 10.0):
-        u = model.tradeoff_.for_loss_increase(share).unfairness
-        expected = max(1 - np.sqrt(share * free / (fair - free)), 0.0)
-        assert u == pytest.approx(expected, abs=1e-6)
+    largest = np.abs(exact.tradeoff_.solution.gaps[1]).max()
+    for find, value in (
+        ("for_loss_increase", 0.02),
+        ("for_loss_increase", 10.0),
+        ("for_gap", 0.3 * largest),
+        ("for_smd", 0.5 * largest),
+        ("for_norm", 0.4 * largest),
+    ):
+        found, expected = (getattr(m.tradeoff_, find)(value).predict(X) for m in (model, exact))
+        assert np.allclose(found, expected, rtol=0, atol=1e-5 * np.std(y)), find
     curve, expected = (m.tradeoff_.training_curve() for m in (model, exact))
     for name in ("mse", "r2", "smd", "max_gap"):
         assert np.allclose(getattr(curve, name), getattr(expected, name), rtol=0, atol=1e-6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -549,7 +549,7 @@ def format_1():
         if issubclass(kind.cls, BaseEstimator):
             found[name] = sorted(kind.cls._get_param_names())
         else:
-            found[name] = [field.name for field in fields(kind.cls) if field.init]
+            found[name] = list(kind.fields)
     return found
 
 

@@ -28,17 +28,6 @@ def test_curves_of_class_labels_are_those_of_the_fit(fitted):
     assert there.mse[0] == pytest.approx(np.mean(((y == "yes") - chance) ** 2))
 
 
-@pytest.mark.parametrize("ends", [(0.0, 0.01), (0.4, 0.41), (0.99, 1.0)])
-@pytest.mark.parametrize("name", ["smd", "max_gap"])
-def test_gaps_of_responses_reach_any_limit(fitted, ends, name):
-    """A limit halfway between those at two neighbouring positions, the first and last included."""
-    tradeoff = fitted[0].tradeoff_
-    limit = getattr(tradeoff.training_curve(ends), name).mean()
-    found = (tradeoff.for_smd if name == "smd" else tradeoff.for_gap)(limit).unfairness
-    assert ends[0] < found < ends[1]
-    assert getattr(tradeoff.training_curve([found]), name)[0] == pytest.approx(limit, rel=1e-9)
-
-
 def test_no_gap_of_responses_at_all_is_parity(fitted):
     tradeoff = fitted[0].tradeoff_
     assert tradeoff.for_smd(0.0).unfairness == tradeoff.for_gap(0.0).unfairness == 0.0

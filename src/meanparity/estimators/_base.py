@@ -160,7 +160,8 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
             warn_about_input(constraint, data, problem.functionals, problem.pool)
             solution = solver.solve(problem)
         check_solution(solution, self.solver, problem.Y.shape[1])
-        self._store(constraint, data, (problem.functionals, problem.pool), solution)
+        parts = problem.functionals, problem.pool
+        self._store(constraint, data, parts, solution, problem)
         return solution
 
     def _store(
@@ -169,6 +170,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         data: FitInput,
         parts: Parts,
         solution: Solution,
+        problem: ConstrainedProblem | None = None,
     ) -> None:
         """Store the fitted attributes, and warn about what the fit leaves."""
         refuse_overflow(solution)
@@ -176,7 +178,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         rows, single, (functionals, pool) = data.rows, data.single_output, parts
         ends = [self._means(data, parts, solution, u) for u in (0.0, 1.0)]
         labels, of_ends = reported_gaps(constraint, data, parts, ends)
-        tradeoff = self._tradeoff(constraint, data, parts, of_ends, solution)
+        tradeoff = self._tradeoff(constraint, data, parts, of_ends, solution, problem)
         if self.max_gap is None:
             function = tradeoff.at(self.unfairness)
         else:
@@ -194,7 +196,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
             means, gaps = ends[int(u)], of_ends[int(u)]
         else:
             means = (
-                _means_off_dial(data, solution, function)
+                self._means_off_dial(data, parts, solution, function)
                 if u is None
                 else self._means(data, parts, solution, u)
             )
@@ -234,6 +236,27 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         there = (1 - u) * fair.pool_cell_means + u * free.pool_cell_means
         return Means((here, there), (1 - u) * solution.gaps[0] + u * solution.gaps[1])
 
+    def _means_off_dial(
+        self, data: FitInput, parts: Parts, solution: Solution, function: FittedFunction
+    ) -> Means:
+        """Means and gaps of ``g_free − Σ_k ν_k h_k``."""
+        found, nu, free = solution.directions, function.multipliers, solution.free
+        assert found is not None
+        assert nu is not None
+        which = found.penalty
+        gaps = solution.gaps[1] - np.einsum("mkr,rm->km", found.gaps[which], nu)
+        if found.cell_means is None or found.pool_cell_means is None:  # there are many directions
+            here, there = values_on_rows(data, solution.basis, function)
+            pool = data.pool
+            of_pool = free.pool_cell_means if pool is None else pool.rows.cell_means(there)
+            return Means((data.rows.cell_means(here), of_pool), gaps)
+        steps = (
+            np.einsum("mkr,rm->km", part[which], nu)
+            for part in (found.cell_means, found.pool_cell_means)
+        )
+        means = free.cell_means - next(steps), free.pool_cell_means - next(steps)
+        return Means(means, gaps)
+
     def _tradeoff(
         self,
         constraint: Constraint,
@@ -241,6 +264,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         parts: Parts,
         gaps: FloatArray,
         solution: Solution,
+        problem: ConstrainedProblem | None,
     ) -> Tradeoff:
         """Everything between both ends; values of individual rows are not kept."""
         rows, ends = data.rows, (solution.fair, solution.free)
@@ -356,28 +380,14 @@ def reported_gaps(
     return labels, np.concatenate(found, axis=1)
 
 
-def _means_off_dial(data: FitInput, solution: Solution, function: FittedFunction) -> Means:
-    """Means and gaps of ``g_free − Σ_k ν_k h_k``."""
-    found, nu, free = solution.directions, function.multipliers, solution.free
-    assert found is not None
-    assert nu is not None
-    which = found.penalty
-    gaps = solution.gaps[1] - np.einsum("mkr,rm->km", found.gaps[which], nu)
-    if found.cell_means is None or found.pool_cell_means is None:  # there are many directions
-        X, pool = data.X, data.pool
-        values = [
-            solution.basis.evaluate(part, function.coef) + function.intercept
-            for part in (X, None if pool is None else pool.X)
-            if part is not None
-        ]
-        there = free.pool_cell_means if pool is None else pool.rows.cell_means(values[1])
-        return Means((data.rows.cell_means(values[0]), there), gaps)
-    steps = (
-        np.einsum("mkr,rm->km", part[which], nu)
-        for part in (found.cell_means, found.pool_cell_means)
-    )
-    here, there = free.cell_means - next(steps), free.pool_cell_means - next(steps)
-    return Means((here, there), gaps)
+def values_on_rows(
+    data: FitInput, basis: Basis, function: FittedFunction
+) -> tuple[FloatArray, FloatArray]:
+    """Values of a function on the training rows, (n, m), and on the pool, (p, m)."""
+    here = basis.evaluate(data.X, function.coef) + function.intercept
+    if data.pool is None:
+        return here, here[:0]
+    return here, basis.evaluate(data.pool.X, function.coef) + function.intercept
 
 
 def _step_sums(

@@ -18,11 +18,13 @@ from meanparity.estimators._base import (
     Means,
     ParityEstimator,
     Parts,
+    values_on_rows,
 )
 from meanparity.losses.base import Loss
 from meanparity.solvers.choose import resolve_loss_solver
 from meanparity.solvers.problem import ConstrainedProblem, Solution
-from meanparity.tradeoff.loss_tradeoff import LossTradeoff
+from meanparity.tradeoff.loss_tradeoff import LossTradeoff, Refit
+from meanparity.tradeoff.tradeoff import FittedFunction
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -106,9 +108,11 @@ class LossEstimator(KernelParameters, ParityEstimator):
         parts: Parts,
         gaps: FloatArray,
         solution: Solution,
+        problem: ConstrainedProblem | None,
     ) -> LossTradeoff:
         assert isinstance(data, LossInput)
-        found = super()._tradeoff(constraint, data, parts, gaps, solution)
+        assert problem is not None
+        found = super()._tradeoff(constraint, data, parts, gaps, solution, problem)
         fair, free = solution.fair.fitted, solution.free.fitted
         assert solution.norms is not None
         assert fair is not None
@@ -130,6 +134,7 @@ class LossEstimator(KernelParameters, ParityEstimator):
             data.pool is not None,
             data.classes,
             labels=found.labels,
+            refit=Refit(replace(problem, earlier=None), resolve_loss_solver(self.solver)),
         )
 
     def _means(self, data: FitInput, parts: Parts, solution: Solution, u: float) -> Means:
@@ -139,12 +144,14 @@ class LossEstimator(KernelParameters, ParityEstimator):
         # the response of a mixture of scores is not the mixture of responses
         ends = (solution.fair, solution.free)
         fitted, pool = ([getattr(end, name) for end in ends] for name in ("fitted", "pool"))
-        here, there = (
-            data.loss.response((1 - u) * fair + u * free) for fair, free in (fitted, pool)
-        )
-        gaps = [f.gaps(values) for f, values in zip(parts, (here, there), strict=True) if len(f)]
-        pool_means = there[:0] if data.pool is None else data.pool.rows.cell_means(there)
-        return Means((data.rows.cell_means(here), pool_means), np.vstack([there[:0], *gaps]))
+        here, there = ((1 - u) * fair + u * free for fair, free in (fitted, pool))
+        return _means_of_scores(data, parts, here, there)
+
+    def _means_off_dial(
+        self, data: FitInput, parts: Parts, solution: Solution, function: FittedFunction
+    ) -> Means:
+        assert isinstance(data, LossInput)
+        return _means_of_scores(data, parts, *values_on_rows(data, solution.basis, function))
 
     def _refuse_scale(self, constraint: Constraint, loss: Loss, on_response: bool) -> None:
         """Refuse what has no meaning on the scale of the constraint."""
@@ -160,11 +167,6 @@ class LossEstimator(KernelParameters, ParityEstimator):
                 "this loss are on another scale. Pass scale='response' to the constraint "
                 "(logistic, poisson, gamma)."
             )
-        if self.max_gap is not None and on_response and not loss.is_identity:
-            raise ValueError(
-                "max_gap needs gaps that are linear along the dial, and those of responses are "
-                "not. Pass unfairness, and see tradeoff_.training_curve()."
-            )
 
     def predict_score(self, X: Any) -> FloatArray:
         """Scores g of the rows of X, before any link: (n,).
@@ -175,6 +177,15 @@ class LossEstimator(KernelParameters, ParityEstimator):
             Rows, with the columns that were there in fit.
         """
         return self._values(X)
+
+
+def _means_of_scores(data: LossInput, parts: Parts, here: FloatArray, there: FloatArray) -> Means:
+    """Means and gaps of scores on the training rows and on the pool, or of their responses."""
+    if data.on_response:
+        here, there = data.loss.response(here), data.loss.response(there)
+    gaps = [f.gaps(values) for f, values in zip(parts, (here, there), strict=True) if len(f)]
+    pool_means = there[:0] if data.pool is None else data.pool.rows.cell_means(there)
+    return Means((data.rows.cell_means(here), pool_means), np.vstack([there[:0], *gaps]))
 
 
 def require_target(estimator: Any, y: Any) -> None:

@@ -90,7 +90,7 @@ class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[mi
         kernel_params: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
         unfairness: float = 0.0,
-        max_gap: float | None = None,
+        max_gap: float | Mapping[str, float] | None = None,
         constraint: str | Constraint = "mean_parity",
         solver: str | Solver = "auto",
         sensitive_columns: Any = None,

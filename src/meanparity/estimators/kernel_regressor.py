@@ -43,8 +43,9 @@ class ParityKernelRegressor(RegressorMixin, LossEstimator):  # type: ignore[misc
         Whether to fit a constant, which is not penalised.
     unfairness : float, default=0.0
         The dial: 0 is parity, 1 is the unconstrained fit; between, scores are mixed.
-    max_gap : float, optional
-        The dial in the units of the gaps, instead of `unfairness`; not for gaps of responses.
+    max_gap : float or mapping of str to float, optional
+        Instead of `unfairness`, the largest allowed size of any gap, of scores or of responses, or
+        of each gap by its name; see `LossTradeoff.for_gap`.
     constraint : {"mean_parity", "covariance_parity", "residual_parity"} or Constraint
         What has to hold, by default ``MeanParity()``, for the scores.
         ``MeanParity(scale="response")`` equalises the mean responses, which are ``e^g`` for
@@ -101,7 +102,7 @@ class ParityKernelRegressor(RegressorMixin, LossEstimator):  # type: ignore[misc
         kernel_params: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
         unfairness: float = 0.0,
-        max_gap: float | None = None,
+        max_gap: float | Mapping[str, float] | None = None,
         constraint: str | Constraint = "mean_parity",
         solver: str | Solver = "auto",
         sensitive_columns: Any = None,

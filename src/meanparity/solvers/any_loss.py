@@ -21,6 +21,7 @@ from meanparity.solvers.problem import (
     Solver,
     check_solution,
 )
+from meanparity.solvers.targets import TargetValues
 from meanparity.state import stored
 
 
@@ -45,7 +46,15 @@ class _Optimizer(Solver):
 
     def solve(self, problem: ConstrainedProblem) -> Solution:
         """The constrained and the free minimiser."""
-        start, problem = time.perf_counter(), problem.in_double_precision()
+        start = time.perf_counter()
+        return self._minimisation(problem).solution(start)
+
+    def target_values(self, problem: ConstrainedProblem) -> TargetValues:
+        """The least objective for any targets of the functionals."""
+        return TargetValues.of(self._minimisation(problem))
+
+    def _minimisation(self, problem: ConstrainedProblem) -> Minimisation:
+        problem = problem.in_double_precision()
         if problem.Y.shape[1] != 1:
             raise ValueError(
                 f"{type(self).__name__}() minimises for one output, but Y has "
@@ -65,7 +74,7 @@ class _Optimizer(Solver):
                 X=basis.raw(problem.X),
                 pool_X=None if problem.pool_X is None else basis.raw(problem.pool_X),
             )
-        return Minimisation(problem, on_columns, settings, basis).solution(start)
+        return Minimisation(problem, on_columns, settings, basis)
 
     def _settings(self) -> DescentSettings:
         steps: Any = self._steps if self.max_iter is None else self.max_iter
@@ -146,6 +155,15 @@ class InFeatures(Solver):
         )
         return replace(solution, info=info)
 
+    def target_values(self, problem: ConstrainedProblem) -> TargetValues:
+        """The least objective for any targets of the functionals."""
+        solver = AnyLoss(self.nystrom.optimizer)
+        if problem.kernel.is_linear:
+            return solver.target_values(problem)
+        features = kernel_features(self.nystrom, problem.X, problem.kernel, problem.names)
+        inner = solver.target_values(in_features(problem, features))
+        return replace(inner, features=features)
+
 
 class AnyLoss(Solver):
     """An optimiser, which may be a user's own, whose solution is refused if it lacks something.
@@ -183,6 +201,18 @@ class AnyLoss(Solver):
                 "functions, and their values on the training rows."
             )
         return solution
+
+    def target_values(self, problem: ConstrainedProblem) -> TargetValues:
+        """The least objective for any targets of the functionals."""
+        optimizer: Any = _choose_optimizer(problem, self.optimizer)
+        if not hasattr(optimizer, "target_values"):
+            raise ValueError(
+                f"Budgets of other losses than the squared error need a solver with a method "
+                f"target_values, which {type(optimizer).__name__} has not. Use Newton(), LBFGS() "
+                "or Nystrom(), or the dial."
+            )
+        found: TargetValues = optimizer.target_values(problem)
+        return found
 
 
 def _choose_optimizer(problem: ConstrainedProblem, optimizer: Any) -> Solver:

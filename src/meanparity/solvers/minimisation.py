@@ -35,6 +35,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -65,7 +66,7 @@ _MET = 1e-10  # gap of mean responses that counts as zero, in units of their spr
 
 
 @dataclass(frozen=True, eq=False)
-class _End:
+class Minimiser:
     """A minimiser: coefficients, values, the record of its steps, and Lagrange multipliers."""
 
     coef: FloatArray
@@ -85,6 +86,11 @@ class Minimisation:
     on_columns: bool
     settings: DescentSettings
     basis: LinearFeatures
+
+    @property
+    def function_basis(self) -> Any:
+        """The basis that coefficients refer to."""
+        return self.basis if self.on_columns else self.problem.expansion
 
     @property
     def loss(self) -> Loss:
@@ -115,12 +121,7 @@ class Minimisation:
         """Minimise without and with the constraint; `start` is when the solver began."""
         problem = self.problem
         runs = None if problem.earlier is None else problem.earlier.runs
-        no_conditions = replace(
-            problem,
-            functionals=Functionals.none(len(problem.Y)),
-            pool=Functionals.none(problem.pool.n_rows),
-        )
-        free = self.end(no_conditions, "free", None if runs is None else runs[1])
+        free = self.free(None if runs is None else runs[1])
         if not len(problem.functionals) and not len(problem.pool):
             fair = free
         elif self.on_response:
@@ -129,7 +130,19 @@ class Minimisation:
             fair = self.end(problem, "constrained", free.run if runs is None else runs[0])
         return self._assembled(fair, free, start)
 
-    def _with_equal_responses(self, free: _End) -> _End:
+    def _without_conditions(self) -> ConstrainedProblem:
+        problem = self.problem
+        return replace(
+            problem,
+            functionals=Functionals.none(len(problem.Y)),
+            pool=Functionals.none(problem.pool.n_rows),
+        )
+
+    def free(self, earlier: Run | None) -> Minimiser:
+        """The free minimiser, from an earlier run."""
+        return self.end(self._without_conditions(), "free", earlier)
+
+    def _with_equal_responses(self, free: Minimiser) -> Minimiser:
         """The constrained minimiser if the constraint is about responses."""
         newton = replace(self, settings=replace(self.settings, optimizer="newton"))
         values = np.vstack([free.fitted, free.pool])
@@ -146,7 +159,7 @@ class Minimisation:
             )
         return fair
 
-    def _assembled(self, fair: _End, free: _End, start: float) -> Solution:
+    def _assembled(self, fair: Minimiser, free: Minimiser, start: float) -> Solution:
         problem, pair = self.problem, (fair, free)
         norms = np.array([[self.product(p, q) for q in pair] for p in pair])
         gaps = np.stack([self.gaps(problem, end)[:, None] for end in pair])
@@ -162,8 +175,8 @@ class Minimisation:
                 end.coef,
                 np.array([end.intercept]),
                 np.array([end.objective]),
-                cells.means(self._compared(end.fitted)),
-                there.means(self._compared(end.pool)) if len(end.pool) else np.zeros((0, 1)),
+                cells.means(self.compared(end.fitted)),
+                there.means(self.compared(end.pool)) if len(end.pool) else np.zeros((0, 1)),
                 end.fitted,
                 end.pool,
             )
@@ -172,11 +185,10 @@ class Minimisation:
         errors = np.hstack([self.loss.response(end.fitted) for end in pair]) - problem.Y
         products = np.einsum("n,na,nb->ab", problem.shares, errors, errors)[:, :, None]
         variance = problem.shares @ (problem.Y - problem.shares @ problem.Y) ** 2
-        basis = self.basis if self.on_columns else problem.expansion
         return Solution(
             fits[0],
             fits[1],
-            basis,
+            self.function_basis,
             gaps,
             products,
             variance,
@@ -185,7 +197,7 @@ class Minimisation:
             norms=norms,
         )
 
-    def _compared(self, scores: FloatArray) -> FloatArray:
+    def compared(self, scores: FloatArray) -> FloatArray:
         """The values that the constraint compares: scores or responses."""
         return np.asarray(self.loss.response(scores) if self.on_response else scores)
 
@@ -215,6 +227,12 @@ class Minimisation:
         )
         return replace(self, problem=whole)
 
+    @property
+    def is_linear_programme(self) -> bool:
+        """Whether this is quantile regression without a penalty."""
+        exact = isinstance(self.loss, Quantile) and not self.loss.is_smooth
+        return exact and self.on_columns and self.alpha == 0
+
     def space(self, problem: ConstrainedProblem) -> FunctionSpace:
         """The functions that meet the functionals of a problem."""
         prepare = ColumnFunctions.prepare if self.on_columns else KernelFunctions.prepare
@@ -227,12 +245,12 @@ class Minimisation:
         earlier: Run | None,
         max_iter: int | None = None,
         bend: Bend | None = None,
-    ) -> _End:
-        """The minimiser under the linear functionals of a problem."""
-        exact = isinstance(self.loss, Quantile) and not self.loss.is_smooth
-        if exact and self.on_columns and self.alpha == 0:
+        space: FunctionSpace | None = None,
+    ) -> Minimiser:
+        """The minimiser under the linear functionals of a problem; `space` if it is known."""
+        if self.is_linear_programme:
             return self._linear_programme(problem)
-        space = self.space(problem)
+        space = self.space(problem) if space is None else space
         c, b = np.zeros(space.size), 0.0
         if problem.fit_intercept:
             b = self.loss.start(self.y, self.weights)
@@ -258,22 +276,26 @@ class Minimisation:
         functionals = self.problem.functionals
         if not len(functionals):
             return 0.0
-        return float(np.abs(functionals.gaps(self._compared(scores)[:, None])).sum())
+        return float(np.abs(functionals.gaps(self.compared(scores)[:, None])).sum())
 
-    def responses(self, free: _End) -> _End:
-        """The minimiser whose mean responses meet the functionals on the training rows.
+    def responses(self, free: Minimiser) -> Minimiser:
+        """The minimiser whose mean responses meet the functionals on the training rows."""
+        return self.toward(self.problem.functionals.targets, free)
 
-        The targets move from their values at the free minimiser to those of the constraint, in
-        steps that are short enough for each minimisation to start close to its solution.
+    def toward(self, targets: FloatArray, start: Minimiser) -> Minimiser:
+        """The minimiser whose mean responses have these targets, (q, 1), near another minimiser.
+
+        The targets move there in steps that are short enough for each minimisation to start close
+        to its solution. The run has not converged if a step would have to be too short.
         """
-        functionals = self.problem.functionals
-        first = functionals.apply(self.loss.response(free.fitted))
-        end, record, done, step = free, [free.run], 0.0, _FIRST
+        functionals, end = self.problem.functionals, start
+        first = functionals.apply(self.loss.response(start.fitted))
+        record, done, step = [start.run], 0.0, _FIRST if not len(start.multipliers) else 1.0
         while done < 1 and step > _SMALLEST:
             share = min(done + step, 1.0)
-            targets = (1 - share) * first + share * functionals.targets
+            between = (1 - share) * first + share * targets
             new, runs, converged = self._sequential_programmes(
-                replace(functionals, targets=targets), end
+                replace(functionals, targets=between), end
             )
             record += runs
             # a jump leads to another minimum, such as a constant
@@ -295,8 +317,8 @@ class Minimisation:
         return replace(end, objective=value, run=run)
 
     def _sequential_programmes(
-        self, functionals: Functionals, end: _End
-    ) -> tuple[_End, list[Run], bool]:
+        self, functionals: Functionals, end: Minimiser
+    ) -> tuple[Minimiser, list[Run], bool]:
         """Sequential quadratic programming for functionals of responses, from a nearby start.
 
         Near the last scores g₀ the conditions are linear, ``Cᵀ diag(μ'(g₀)) g = t − Cᵀμ(g₀) +
@@ -339,18 +361,18 @@ class Minimisation:
         targets = functionals.targets - functionals.apply(self.loss.response(scores))
         return replace(bent, targets=targets + bent.apply(scores))
 
-    def gaps(self, problem: ConstrainedProblem, end: _End) -> FloatArray:
+    def gaps(self, problem: ConstrainedProblem, end: Minimiser) -> FloatArray:
         """The gaps of a function, of scores or of responses: (r,)."""
-        return problem.gaps(self._compared(end.fitted), self._compared(end.pool))[:, 0]
+        return problem.gaps(self.compared(end.fitted), self.compared(end.pool))[:, 0]
 
-    def product(self, p: _End, q: _End) -> float:
+    def product(self, p: Minimiser, q: Minimiser) -> float:
         """The inner product of two functions without their intercepts."""
         if self.on_columns:
             return float(np.vdot(p.coef, q.coef))
         values = np.vstack([q.fitted, q.pool])[: len(p.coef)] - q.intercept
         return float(np.vdot(p.coef, values))
 
-    def _evaluated(self, coef: FloatArray, intercept: float, run: Run) -> _End:
+    def _evaluated(self, coef: FloatArray, intercept: float, run: Run) -> Minimiser:
         """A function with its values on all rows, computed in the same way as predictions."""
         problem = self.problem
         if self.on_columns:
@@ -359,9 +381,9 @@ class Minimisation:
         else:
             fitted, pool = evaluate(problem, coef)
         values = fitted + intercept, pool + intercept
-        return _End(coef, intercept, float(run.loss[-1]), *values, run, np.zeros(0))
+        return Minimiser(coef, intercept, float(run.loss[-1]), *values, run, np.zeros(0))
 
-    def _linear_programme(self, problem: ConstrainedProblem) -> _End:
+    def _linear_programme(self, problem: ConstrainedProblem) -> Minimiser:
         """Quantile regression without a penalty: a linear programme."""
         X, y, u = problem.X, self.y, self.weights
         assert isinstance(self.loss, Quantile)

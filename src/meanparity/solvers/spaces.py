@@ -112,6 +112,13 @@ class KernelFunctions:
         plane = Plane(V @ (signs * tau), constant, tau, beta)
         return cls(plane, K, problem, found, row_means, pool.means)
 
+    def with_targets(self, targets: FloatArray) -> KernelFunctions:
+        """The functions that meet other targets, (q, 1), from the same factors."""
+        found = self.representers
+        tau = found.inner_products(targets)[:, 0]
+        offset = found.functions.values @ (found.signs * tau)
+        return replace(self, plane=replace(self.plane, offset=offset, tau=tau))
+
     @property
     def size(self) -> int:
         """Number of coefficients."""
@@ -265,6 +272,12 @@ class ColumnFunctions:
         seen = problem.X @ Q
         constant = np.ones(n) - seen @ beta if problem.fit_intercept else None
         return cls(Plane(seen @ tau[:, 0], constant, tau[:, 0], beta), problem.X, Q, W)
+
+    def with_targets(self, targets: FloatArray) -> ColumnFunctions:
+        """The functions that meet other targets, (q, 1), from the same directions."""
+        tau = self.W.T @ targets[:, 0]
+        offset = np.asarray(self.X @ (self.Q @ tau))
+        return replace(self, plane=replace(self.plane, offset=offset, tau=tau))
 
     @property
     def size(self) -> int:

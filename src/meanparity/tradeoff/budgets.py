@@ -105,11 +105,7 @@ class Budgets:
 
     def size(self, kind: Kind, gaps: FloatArray) -> float:
         """What a budget of this kind limits."""
-        if kind == "gap":
-            return float(np.abs(gaps).max(initial=0.0))
-        if kind == "norm":
-            return float(np.linalg.norm(gaps))
-        return float(np.bincount(self.parts, np.abs(gaps)).max(initial=0.0))
+        return size_of(kind, gaps, self.parts)
 
     def within(self, kind: Kind, limit: float) -> FloatArray:
         """The shortest step x after which the size of the gaps is at most a limit."""
@@ -230,3 +226,12 @@ class Budgets:
             return self.parity
         limit = float(brentq(beyond, low, high, xtol=1e-14 * high, rtol=1e-14, maxiter=200))
         return self.within(kind, limit)
+
+
+def size_of(kind: Kind, gaps: FloatArray, parts: IntArray) -> float:
+    """What a budget of this kind limits, of gaps, (R,), that are about parts of the rows."""
+    if kind == "gap":
+        return float(np.abs(gaps).max(initial=0.0))
+    if kind == "norm":
+        return float(np.linalg.norm(gaps))
+    return float(np.bincount(parts, np.abs(gaps)).max(initial=0.0))

@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from meanparity._typing import FloatArray
 from meanparity.data.fit_input import check_unfairness
 from meanparity.data.rows import Rows
 from meanparity.losses.base import Loss
+from meanparity.solvers.problem import ConstrainedProblem
+from meanparity.solvers.targets import AtTargets
 from meanparity.state import stored
-from meanparity.tradeoff.curve import PAPER_POSITIONS, TradeoffCurve, check_positions
-from meanparity.tradeoff.tradeoff import FittedFunction, Tradeoff, _check_size
+from meanparity.tradeoff.budgets import Kind, UnreachableError, size_of
+from meanparity.tradeoff.curve import (
+    PAPER_POSITIONS,
+    Frontier,
+    TradeoffCurve,
+    check_positions,
+)
+from meanparity.tradeoff.loss_budgets import LossBudgets
+from meanparity.tradeoff.tradeoff import FittedFunction, Tradeoff, check_kind, check_size
 
 
-@stored("LossTradeoff")
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """What budgets need in order to minimise again.
+
+    Parameters
+    ----------
+    problem : ConstrainedProblem
+        The problem of the fit, with the training rows and the pool.
+    solver : Solver
+        A solver for any loss, with a method ``target_values(problem)``.
+    """
+
+    problem: ConstrainedProblem
+    solver: Any
+
+
+@stored("LossTradeoff", left_out=("refit",))
 @dataclass(frozen=True, eq=False, repr=False)
 class LossTradeoff(Tradeoff):
     r"""The dial between parity and accuracy for any loss, on the scale of the score.
@@ -45,6 +70,8 @@ class LossTradeoff(Tradeoff):
         Whether the constraint holds on a pool, whose rows are not kept.
     classes : (2,) array or None
         The classes of a classifier, which y codes as 0 and 1.
+    refit : Refit or None
+        What budgets need. Model files do not hold it.
     """
 
     loss: Loss
@@ -56,6 +83,7 @@ class LossTradeoff(Tradeoff):
     on_response: bool
     has_pool: bool
     classes: Any = None
+    refit: Refit | None = field(default=None, kw_only=True)
 
     def objective(self, unfairness: float) -> float:
         """The objective ``J(u) = Σ_i w_i ℓ(y_i, g_u(x_i)) + α‖g_u‖²`` with weights w."""
@@ -66,90 +94,153 @@ class LossTradeoff(Tradeoff):
         return losses + float(share @ self.penalties @ share)
 
     def for_gap(self, max_gap: Any) -> FittedFunction:
-        """The position of the dial nearest the free fit at which no gap is larger.
+        """The function of smallest objective of which no gap is larger, in the units of the gaps.
 
-        Other functions with gaps as small may have a smaller objective.
+        For gaps of scores it is the minimum. Gaps of responses are not linear in the function: then
+        it is a stationary point, that is, no small change within the limits has a smaller
+        objective.
+
+        Parameters
+        ----------
+        max_gap : float, or mapping of str to float
+            One limit for all gaps, or one for each, by its name; see `Tradeoff.for_gap`.
         """
-        limit = _check_size(max_gap, "max_gap")
-        if self._is_linear:
-            return self._nearest_free(self.gaps.reshape(2, -1).T[:, :, None], limit)
-        if self.has_pool:
-            raise ValueError(
-                "Gaps of mean responses on a pool are not linear along the dial, and the rows of "
-                "the pool are not stored. Use for_smd, or tradeoff_.curve on these rows."
-            )
-        return self._largest("max_gap", limit)
+        limits = self._limits(max_gap)
 
-    def for_smd(self, smd: float) -> FittedFunction:
-        """The position of the dial nearest the free fit whose sum of gaps is at most `smd`."""
-        limit = _check_size(smd, "smd")
-        if self._is_linear:
-            return self._nearest_free(np.moveaxis(self.training.gaps, 2, 0), limit)
-        return self._largest("smd", limit)
+        def find(budgets: LossBudgets) -> AtTargets:
+            return budgets.within_limits(limits)
 
-    def _nearest_free(self, sums: FloatArray, limit: float) -> FittedFunction:
-        """The largest u at which several sums of gaps, (s, 2, r), are at most a limit."""
-        rounding = self._rounding
-        low, high = 0.0, 1.0
-        for fair, free in sums:
-            first, last = _allowed(np.where(np.abs(fair) > rounding, fair, 0.0), free, limit)
-            low, high = max(low, first), min(high, last)
-        if low > high:
-            raise ValueError(
-                f"No position of the dial has gaps of at most {limit:g}: the constraint leaves "
-                "larger ones, because it is about something else or cannot be met. Allow more."
-            )
-        return self.at(high)
+        return self._found(find, limits)
 
-    @property
-    def _is_linear(self) -> bool:
-        """Whether gaps are linear along the dial."""
-        return self.loss.is_identity or not self.on_response
+    def _within(self, kind: Kind, limit: float) -> FittedFunction:
+        def find(budgets: LossBudgets) -> AtTargets:
+            return budgets.within(kind, limit)
 
-    def _largest(self, name: str, limit: float) -> FittedFunction:
-        """The largest u up to which a column of the curve stays within a limit, by bisection."""
-        u = np.linspace(0, 1, 101)
-        beyond = np.flatnonzero(getattr(self.training_curve(u), name) > limit)
-        if not len(beyond):
-            return self.at(1.0)
-        if beyond[0] == 0:
-            if limit < 1e-8:
-                return self.at(0.0)
-            raise ValueError(
-                f"No position of the dial has gaps of at most {limit:g}. Allow larger gaps."
-            )
-        low, high = u[beyond[0] - 1], u[beyond[0]]
-        for _ in range(50):
-            middle = (low + high) / 2
-            fits = getattr(self.training_curve([middle]), name)[0] <= limit
-            low, high = (middle, high) if fits else (low, middle)
-        return self.at(float(low))
+        return self._found(find, np.array([limit]))
 
-    def for_loss_increase(self, share: float, budget: Any = None) -> FittedFunction:
-        """The position nearest parity whose objective is at most this share above the free one.
+    def for_loss_increase(self, share: float, budget: Kind = "gap") -> FittedFunction:
+        """The function of smallest gaps whose objective is at most this share above the free one.
 
-        `budget` is not supported for other losses than the squared one.
+        Parameters
+        ----------
+        share : float
+            0.05 allows five per cent.
+        budget : {"gap", "smd", "norm"}
+            What is as small as possible, see `Tradeoff.for_loss_increase`.
         """
-        if budget is not None:
-            raise ValueError(f"budget={budget!r} needs the squared loss. Leave it out.")
-        limit = (1 + _check_size(share, "share")) * self.objective(1.0)
-        if self.objective(0.0) <= limit:
+        allowed, kind = check_size(share, "share"), check_kind(budget)
+        excess = allowed * abs(float(self.solution.free.objective[0]))
+
+        def find(budgets: LossBudgets) -> AtTargets:
+            return budgets.within_excess(kind, excess)
+
+        return self._found(find, np.array([np.inf]))
+
+    def _found(
+        self, find: Callable[[LossBudgets], AtTargets], limits: FloatArray
+    ) -> FittedFunction:
+        """The function that a search finds; an end of the dial if it is one."""
+        if limits.max(initial=0.0) <= self._rounding:
+            left = float(np.abs(self.solution.gaps[0]).max(initial=0.0))
+            if left > max(self._rounding, float(limits.min(initial=0.0))):
+                raise UnreachableError(
+                    f"No function of this space has gaps as small as that: the largest of the "
+                    f"constrained fit is {left:.3g}. Allow more."
+                )
             return self.at(0.0)
-        if self.objective(1.0) >= limit:
-            return self.at(1.0)
-        return self.at(float(brentq(lambda u: self.objective(u) - limit, 0.0, 1.0)))
+        with np.errstate(over="ignore", invalid="ignore"):  # steps that lead too far are undone
+            budgets = self._loss_budgets()
+            found = find(budgets)
+        return self._function_at(budgets, found)
+
+    def _function_at(self, budgets: LossBudgets, found: AtTargets) -> FittedFunction:
+        if found is budgets.free or found is budgets.parity:
+            return self.at(1.0 if found is budgets.free else 0.0)
+        coef, intercept = budgets.values.function(found)
+        return FittedFunction(self.basis, coef, intercept, self.single_output)
+
+    def training_frontier(self, budget: Kind = "gap", limits: Any = None) -> Frontier:
+        """Error and gaps on the training rows of the functions within budgets.
+
+        Parameters
+        ----------
+        budget : {"gap", "smd", "norm"}
+            What is limited: the largest gap, their sum, or the root of the sum of their squares.
+        limits : array-like of shape (p,), optional
+            The limits; by default 11 from parity to the free fit. Each is a minimisation.
+        """
+        values, functions = self._within_each(budget, limits)
+        assert self.refit is not None
+        X, shares = self.refit.problem.X, self.weights / self.weights.sum()
+        points = []
+        for function in functions:
+            scores = self.basis.functions.evaluate(X, function.coef) + function.intercept
+            points.append(self._curve(self.y[:, None], scores, scores, self.rows, shares, [0.0]))
+        return _frontier(budget, values, points)
+
+    def frontier(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any = None,
+        budget: Kind = "gap",
+        limits: Any = None,
+        *,
+        control_features: Any = None,
+        sample_weight: Any = None,
+    ) -> Frontier:
+        """Error and gaps on any rows of the functions within budgets; see `Tradeoff.frontier`."""
+        values, functions = self._within_each(budget, limits)
+        people = {"control_features": control_features, "sample_weight": sample_weight}
+        points = [
+            self.measure(function, X, self._coded(y), sensitive_features, **people)
+            for function in functions
+        ]
+        return _frontier(budget, values, points)
+
+    def _within_each(self, budget: Any, limits: Any) -> tuple[FloatArray, list[FittedFunction]]:
+        """Limits, (p,), and the functions within them."""
+        kind = check_kind(budget)
+        with np.errstate(over="ignore", invalid="ignore"):
+            budgets = self._loss_budgets()
+            if limits is None:
+                values = np.linspace(0.0, size_of(kind, budgets.gaps, budgets.parts), 11)
+            else:
+                values = np.array([check_size(limit, "limits") for limit in np.ravel(limits)])
+            found = [budgets.within(kind, float(limit)) for limit in values]
+        return values, [self._function_at(budgets, one) for one in found]
+
+    def _loss_budgets(self) -> LossBudgets:
+        if self.refit is None:
+            raise ValueError(
+                "Budgets of other losses than the squared error are new minimisations, which need "
+                "the training rows, and a model file does not hold these. Fit the model again "
+                "(max_gap in fit), or use tradeoff_.at."
+            )
+        runs = self.solution.runs
+        assert runs is not None
+        values = self.refit.solver.target_values(self.refit.problem)
+        free = values.free(runs[1])
+        parity = values.at(values.conditions, free)
+        assert parity is not None  # fit has found it
+        parts = (np.arange(len(values.units)) >= len(self.labels[0])).astype(int)
+        return LossBudgets(values, free, parity, parts)
 
     def curve(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> TradeoffCurve:
         """Loss, squared error of the responses and gaps on any rows; see `Tradeoff.curve`."""
-        if self.classes is not None:
-            y = np.asarray(y)
-            unknown = ~np.isin(y, self.classes)
-            if unknown.any():
-                raise ValueError(
-                    f"y has the class {y[unknown][0]!r}, but fit saw {self.classes.tolist()}."
-                )
-            y = (y == self.classes[1]).astype(float)
-        return super().curve(X, y, *args, **kwargs)
+        return super().curve(X, self._coded(y), *args, **kwargs)
+
+    def _coded(self, y: Any) -> Any:
+        """Classes as 0 and 1; other targets as they are."""
+        if self.classes is None:
+            return y
+        y = np.asarray(y)
+        unknown = ~np.isin(y, self.classes)
+        if unknown.any():
+            raise ValueError(
+                f"y has the class {y[unknown][0]!r}, but fit saw {self.classes.tolist()}."
+            )
+        return (y == self.classes[1]).astype(float)
 
     def training_curve(self, unfairness: Any = None) -> TradeoffCurve:
         """Loss, squared error of the responses and gaps along the dial on the training rows."""
@@ -187,23 +278,8 @@ class LossTradeoff(Tradeoff):
         return replace(TradeoffCurve(u, mse, r2, smd, largest, norm), loss=loss)
 
 
-def _allowed(fair: FloatArray, free: FloatArray, limit: float) -> tuple[float, float]:
-    """Where in [0, 1] ``Σ_j |(1 − u)·fair_j + u·free_j| ≤ limit``; gaps are (r,).
-
-    The sum is convex and, between positions where a gap changes its sign, linear in u. An interval
-    whose end is before its start is empty.
-    """
-    moves = free - fair
-    crossings = -fair[moves != 0] / moves[moves != 0]
-    u = np.concatenate([[0.0], np.sort(crossings[(crossings > 0) & (crossings < 1)]), [1.0]])
-    sums = np.abs(fair + u[:, None] * moves).sum(axis=1)
-    inside = np.flatnonzero(sums <= limit)
-    if not len(inside):
-        return 1.0, 0.0
-    ends = []
-    for i, beyond in ((inside[0], inside[0] - 1), (inside[-1], inside[-1] + 1)):
-        end = u[i]
-        if 0 <= beyond < len(u):
-            end += (u[beyond] - u[i]) * (limit - sums[i]) / (sums[beyond] - sums[i])
-        ends.append(float(end))
-    return ends[0], ends[1]
+def _frontier(budget: str, limits: FloatArray, points: list[TradeoffCurve]) -> Frontier:
+    """Points on any rows as a frontier."""
+    names = ("mse", "r2", "smd", "max_gap", "norm")
+    columns = (np.concatenate([getattr(point, name) for point in points]) for name in names)
+    return Frontier(budget, limits, *columns)

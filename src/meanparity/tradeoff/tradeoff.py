@@ -223,14 +223,14 @@ class Tradeoff:
         For mean parity, the sum on the training rows is the paper's SMD. Where the constraint holds
         on a pool, the sum of the gaps there is at most `smd` as well.
         """
-        return self._within("smd", _check_size(smd, "smd"))
+        return self._within("smd", check_size(smd, "smd"))
 
     def for_norm(self, norm: float) -> FittedFunction:
         """The function of smallest objective for which the root of the sum of squared gaps is this.
 
         It is the paper's relaxed constraint ``‖Cᵀg‖ ≤ β``, with all gaps in the units of y.
         """
-        return self._within("norm", _check_size(norm, "norm"))
+        return self._within("norm", check_size(norm, "norm"))
 
     def for_loss_increase(self, share: float, budget: Kind = "gap") -> FittedFunction:
         """The function of smallest gaps whose objective is at most this share above the free one.
@@ -244,7 +244,7 @@ class Tradeoff:
             What is as small as possible: the largest gap, their sum, or the root of the sum of
             their squares.
         """
-        allowed, kind = _check_size(share, "share"), _check_kind(budget)
+        allowed, kind = check_size(share, "share"), check_kind(budget)
         objectives = self.solution.free.objective
 
         def step(budgets: Budgets, output: int) -> FloatArray:
@@ -458,7 +458,7 @@ class Tradeoff:
             raise ValueError(
                 f"The solver returned no directions (solver_={self.solution.info.solver!r}), along "
                 "which the free fit could give way. Use at, or another solver; without a penalty "
-                "and with a pool, raise alpha. Other losses have the dial only."
+                "and with a pool, raise alpha."
             )
         return self.solution.directions
 
@@ -475,7 +475,7 @@ class Tradeoff:
     def _limits(self, max_gap: Any) -> FloatArray:
         """The limit of each gap: (R,)."""
         if not isinstance(max_gap, Mapping):
-            return np.full(self.solution.gaps.shape[1], _check_size(max_gap, "max_gap"))
+            return np.full(self.solution.gaps.shape[1], check_size(max_gap, "max_gap"))
         labels = [*self.labels[0], *self.labels[1]]
         unknown = [name for name in max_gap if name not in labels]
         missing = [name for name in labels if name not in max_gap]
@@ -486,7 +486,7 @@ class Tradeoff:
                 f"max_gap {problem}, but the gaps are {known}. "
                 "Pass one limit for each of them (float('inf') is no limit), or one number."
             )
-        return np.array([_check_size(max_gap[name], f"max_gap[{name!r}]", True) for name in labels])
+        return np.array([check_size(max_gap[name], f"max_gap[{name!r}]", True) for name in labels])
 
     def _within(self, kind: Kind, limit: float) -> FittedFunction:
         return self._function(lambda budgets, output: self._step(budgets, kind, limit))
@@ -506,9 +506,9 @@ class Tradeoff:
         return self.with_multipliers(np.stack([b.multipliers(x) for x, b in pairs], axis=1))
 
     def _limit_values(self, budget: Any, limits: Any) -> FloatArray:
-        kind = _check_kind(budget)
+        kind = check_kind(budget)
         if limits is not None:
-            return np.array([_check_size(limit, "limits") for limit in np.ravel(limits)])
+            return np.array([check_size(limit, "limits") for limit in np.ravel(limits)])
         pairs = [(b.size(kind, b.gaps(b.parity)), b.size(kind, b.free)) for b in self._budgets]
         low, high = np.max(pairs, axis=0)
         return np.asarray(low + (high - low) * PAPER_POSITIONS)
@@ -534,7 +534,8 @@ class Tradeoff:
         return both[:, :m], both[:, m:]
 
 
-def _check_size(value: Any, name: str, infinite: bool = False) -> float:
+def check_size(value: Any, name: str, infinite: bool = False) -> float:
+    """Return a number of 0 or more as a float, or raise an error that names the parameter."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -545,7 +546,8 @@ def _check_size(value: Any, name: str, infinite: bool = False) -> float:
     return number
 
 
-def _check_kind(budget: Any) -> Kind:
+def check_kind(budget: Any) -> Kind:
+    """Return the kind of a budget, or raise an error that lists the kinds."""
     for kind in KINDS:
         if isinstance(budget, str) and budget == kind:
             return kind

@@ -1,0 +1,118 @@
+"""The least objective of any loss as a function of the targets of its functionals.
+
+``V(t) = min { J(g) : Cᵀg = t }`` has the multipliers of the functionals as its derivatives, so that
+a budget of gaps is a smooth problem in the few unknowns t; see `meanparity.tradeoff.loss_budgets`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from meanparity._typing import FloatArray
+from meanparity.solvers.features import KernelFeatures
+from meanparity.solvers.minimisation import Minimisation, Minimiser
+from meanparity.solvers.problem import Run
+from meanparity.solvers.spaces import FunctionSpace
+
+_TOLERANCE = 1e-14  # relative decrease of the objective at which a minimisation stops
+
+
+@dataclass(frozen=True, eq=False)
+class AtTargets:
+    """The minimiser for one choice of targets.
+
+    Parameters
+    ----------
+    targets : (q,) array
+        t, what the functionals are.
+    objective : float
+        V(t).
+    slope : (q,) array
+        The derivatives of V.
+    minimiser : Minimiser
+        The function.
+    """
+
+    targets: FloatArray
+    objective: float
+    slope: FloatArray
+    minimiser: Minimiser
+
+
+@dataclass(frozen=True, eq=False)
+class TargetValues:
+    """V for one problem, with everything that does not depend on the targets.
+
+    Parameters
+    ----------
+    minimisation : Minimisation
+        The problem; for gaps of responses, with the pool among its rows.
+    space : FunctionSpace or None
+        The functions that meet the constraint; None for gaps of responses, whose functions depend
+        on the scores.
+    features : KernelFeatures or None
+        The features, if the functions are linear in features of landmarks.
+    """
+
+    minimisation: Minimisation
+    space: FunctionSpace | None
+    features: KernelFeatures | None = None
+
+    @classmethod
+    def of(cls, minimisation: Minimisation) -> TargetValues:
+        """Prepare a problem."""
+        if minimisation.is_linear_programme:
+            raise ValueError(
+                "Quantile regression without a penalty is a linear programme, for which budgets "
+                "are not supported. Pass a positive alpha, which may be tiny."
+            )
+        settings = replace(minimisation.settings, tol=_TOLERANCE)
+        if minimisation.on_response:
+            newton = replace(minimisation, settings=replace(settings, optimizer="newton"))
+            return cls(newton.over_all_rows(), None)
+        minimisation = replace(minimisation, settings=settings)
+        return cls(minimisation, minimisation.space(minimisation.problem))
+
+    @property
+    def conditions(self) -> FloatArray:
+        """What the functionals have to be at parity: (q,)."""
+        return np.asarray(self.minimisation.problem.targets[:, 0])
+
+    @property
+    def units(self) -> FloatArray:
+        """Takes functionals to gaps: (R, q)."""
+        problem = self.minimisation.problem
+        parts = (part.units for part in (problem.functionals, problem.pool) if len(part))
+        dense = (u.toarray() if hasattr(u, "toarray") else u for u in parts)
+        return np.asarray(block_diag(*dense))
+
+    def free(self, earlier: Run) -> AtTargets:
+        """The free minimiser, from the run that found it."""
+        found = self.minimisation.free(earlier)
+        problem, compared = self.minimisation.problem, self.minimisation.compared
+        values = ((problem.functionals, found.fitted), (problem.pool, found.pool))
+        t = np.concatenate([part.apply(compared(v))[:, 0] for part, v in values if len(part)])
+        return AtTargets(t, found.objective, np.zeros(len(t)), found)
+
+    def at(self, targets: FloatArray, near: AtTargets) -> AtTargets | None:
+        """The minimiser for targets, (q,), from a nearby one; None if it was not found."""
+        start, goal = near.minimiser, targets[:, None]
+        if self.space is None:
+            found = self.minimisation.toward(goal, start)
+            if not found.run.converged:
+                return None
+        else:
+            problem, space = self.minimisation.problem, self.space.with_targets(goal)
+            found = self.minimisation.end(problem, "constrained", start.run, space=space)
+        return AtTargets(targets, found.objective, 2 * found.multipliers, found)
+
+    def function(self, found: AtTargets) -> tuple[FloatArray, FloatArray]:
+        """Coefficients, (p, 1), and the constant, (1,), of a minimiser in the basis of the fit."""
+        coef, intercept = found.minimiser.coef, np.array([found.minimiser.intercept])
+        if self.features is None:
+            return coef, intercept
+        theta, origin = self.minimisation.function_basis.as_columns(coef)
+        return self.features.whitening @ theta, intercept - origin @ theta
