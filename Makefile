@@ -57,6 +57,7 @@ bench: $(READY)  ## time and memory, compared with scikit-learn and the paper's 
 	$(BIN)/python -m benchmarks.bench_everyday
 	$(BIN)/python -m benchmarks.bench_baselines
 	$(BIN)/python -m benchmarks.bench_losses
+	$(BIN)/python -m benchmarks.bench_budgets
 	$(BIN)/python -m benchmarks.bench_choosing
 	$(BIN)/python -m benchmarks.bench_scale
 	$(BIN)/python -m benchmarks.bench_exact

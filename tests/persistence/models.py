@@ -54,6 +54,7 @@ NYSTROM = Nystrom(n_components=12)
 
 MODELS = {
     "ridge": ParityRidge(solver=Primal()),
+    "ridge, pooling": ParityRidge(constraint=MeanParity(pooling="auto")),
     "ridge, residuals": ParityRidge(constraint=ResidualParity()),
     "ridge, covariance": ParityRidge(constraint=CovarianceParity()),
     "ridge, age": ParityRidge(

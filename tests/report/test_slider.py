@@ -104,3 +104,11 @@ def test_a_model_on_the_dial_keeps_the_dial():
     slider = Slider.of(model)
     assert (slider.model_label, slider.start, len(slider.labels)) == ("unfairness 0.25", 25, 101)
     assert slider.columns(model, X) @ slider.model == pytest.approx(model.predict(X))
+
+
+def test_as_many_directions_as_are_shown_are_on_the_frontier(monkeypatch):
+    model = fitted(max_gap=0.3)
+    count = model.tradeoff_.solution.directions.intercept.shape[1]
+    for most, name in ((count, "Largest gap"), (count - 1, "Unfairness")):
+        monkeypatch.setattr("meanparity.report.slider._MOST_DIRECTIONS", most)
+        assert Slider.of(model).name.startswith(name)

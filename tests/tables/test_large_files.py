@@ -113,3 +113,13 @@ def test_predictions_without_a_constraint_of_a_large_file(small_batches, path):
     for mine, theirs in zip(streamed.row_sets, whole.row_sets, strict=True):
         assert mine.free == pytest.approx(theirs.free)
         assert mine.free != pytest.approx(mine.fair)
+
+
+def test_a_limit_for_two_groups_has_the_numbers_of_its_model(small_batches, path):
+    """One direction: the report has one column besides both ends."""
+    roles = Roles("salary", ("sex",), ignored=("id", "race"))
+    fitted = fit_table(path, roles, model="linear", max_gap=0.1)
+    train = fitted.row_sets[0]
+    assert train.columns.shape[1] == 3
+    summary = fitted.report().summaries[0]
+    assert np.abs(summary.gaps(summary.slider.model)).max() == pytest.approx(0.1, rel=1e-6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
@@ -59,7 +59,7 @@ class Constraint(BaseEstimator, ABC):  # type: ignore[misc]
     reads_values : bool
         Whether it uses sensitive numbers as they are, so that it does not matter which columns
         are continuous.
-    intersectional, continuous, missing, scale, parity_on, weight_scope, min_group_size
+    intersectional, continuous, missing, scale, parity_on, weight_scope, min_group_size, pooling
         Defaults of the parameters that `MeanParity` describes, for constraints without them.
     """
 
@@ -81,6 +81,7 @@ class Constraint(BaseEstimator, ABC):  # type: ignore[misc]
     parity_on: Any = "both"
     weight_scope: Any = "both"
     min_group_size: Any = 10
+    pooling: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -163,6 +164,11 @@ def resolve_constraint(constraint: Any) -> Constraint:
     size = found.min_group_size
     if isinstance(size, bool) or not isinstance(size, Integral) or size < 0:
         raise ValueError(f"min_group_size={size!r} is not an integer of 0 or more.")
+    pooling = found.pooling
+    if pooling is not None and not (isinstance(pooling, str) and pooling == "auto"):
+        number = isinstance(pooling, Real) and not isinstance(pooling, bool)
+        if not number or not 0 < pooling < float("inf"):
+            raise ValueError(f"pooling={pooling!r}. Pass None, 'auto' or a positive number.")
     return found
 
 

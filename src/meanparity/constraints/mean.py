@@ -50,6 +50,12 @@ class MeanParity(Constraint):
         Whether `sample_weight` counts in the loss, in the means of the constraint, or in both.
     min_group_size : int, default=10
         Groups with fewer rows cause a warning with their sizes and standard errors.
+    pooling : None, "auto" or float, default=None
+        None closes every gap on the rows of fit, however few rows a group has. "auto" closes a gap
+        only as far as the rows can tell it from chance, so that small groups and combinations do
+        not follow their few rows: a gap with standard error s may stay as large as 0.4 s² /
+        √(s² + τ²), where τ is the typical size of true gaps. A number stands in place of 0.4. The
+        limits are in the fitted attribute `gap_limits_`.
 
     Examples
     --------
@@ -73,6 +79,7 @@ class MeanParity(Constraint):
     parity_on: str = "both"
     weight_scope: str = "both"
     min_group_size: int = 10
+    pooling: float | str | None = None
 
     @property
     def needs_rows(self) -> str:  # type: ignore[override]
@@ -156,7 +163,7 @@ class ResidualParity(MeanParity):
     Parameters
     ----------
     intersectional, continuous, degree, n_knots, missing, scale, parity_on, weight_scope, \
-min_group_size
+min_group_size, pooling
         See `MeanParity`.
 
     Notes

@@ -314,7 +314,9 @@ def check_weights(sample_weight: Any, n_rows: int, *, all_zero: bool = False) ->
     return weights
 
 
-def check_dial(unfairness: Any, max_gap: Any, fit_intercept: Any) -> None:
+def check_dial(
+    unfairness: Any, max_gap: Any, fit_intercept: Any, confidence: Any, pooling: Any
+) -> None:
     """Refuse parameters of an estimator that are wrong whatever the data."""
     check_unfairness(unfairness)
     check_flag("fit_intercept", fit_intercept)
@@ -322,6 +324,20 @@ def check_dial(unfairness: Any, max_gap: Any, fit_intercept: Any) -> None:
         raise ValueError(
             f"Both unfairness={unfairness!r} and max_gap={max_gap!r} set the dial. Pass one of "
             "them."
+        )
+    if pooling is not None and (max_gap is not None or unfairness != 0):
+        other = f"max_gap={max_gap!r}" if max_gap is not None else f"unfairness={unfairness!r}"
+        raise ValueError(
+            f"Both pooling={pooling!r} of the constraint and {other} say how far gaps are closed. "
+            "Pass one of them."
+        )
+    if confidence is None:
+        return
+    if max_gap is None:
+        raise ValueError(f"confidence={confidence!r} is about max_gap. Pass max_gap as well.")
+    if isinstance(confidence, bool | str) or not 0 < confidence < 1:
+        raise ValueError(
+            f"confidence={confidence!r} is not between 0 and 1. Pass a number such as 0.95."
         )
 
 

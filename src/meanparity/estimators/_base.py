@@ -31,6 +31,7 @@ from meanparity.estimators._messages import (
     warn_about_input,
     warn_about_result,
 )
+from meanparity.estimators._unseen import Unseen, limits_of_columns, limits_of_fit
 from meanparity.kernels.spec import AbstractKernel, Kernel, resolve_kernel
 from meanparity.solvers.problem import (
     Basis,
@@ -69,6 +70,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
     fit_intercept: bool
     unfairness: float
     max_gap: float | Mapping[str, float] | None
+    confidence: float | None = None
     constraint: Any
     solver: Any
     sensitive_columns: Any
@@ -91,8 +93,11 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _checked_constraint(self) -> Constraint:
         """The constraint; parameters that are wrong whatever the data are refused."""
-        check_dial(self.unfairness, self.max_gap, self.fit_intercept)
-        return resolve_constraint(self.constraint)
+        constraint = resolve_constraint(self.constraint)
+        check_dial(
+            self.unfairness, self.max_gap, self.fit_intercept, self.confidence, constraint.pooling
+        )
+        return constraint
 
     def _read(
         self,
@@ -159,9 +164,12 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
             problem = self._problem(constraint, data)
             warn_about_input(constraint, data, problem.functionals, problem.pool)
             solution = solver.solve(problem)
+            unseen = None
+            if self.confidence is not None or constraint.pooling is not None:
+                unseen = Unseen.held_out(constraint, data, problem, solver)
         check_solution(solution, self.solver, problem.Y.shape[1])
         parts = problem.functionals, problem.pool
-        self._store(constraint, data, parts, solution, problem)
+        self._store(constraint, data, parts, solution, problem, unseen)
         return solution
 
     def _store(
@@ -171,6 +179,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         parts: Parts,
         solution: Solution,
         problem: ConstrainedProblem | None = None,
+        unseen: Unseen | None = None,
     ) -> None:
         """Store the fitted attributes, and warn about what the fit leaves."""
         refuse_overflow(solution)
@@ -179,10 +188,17 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         ends = [self._means(data, parts, solution, u) for u in (0.0, 1.0)]
         labels, of_ends = reported_gaps(constraint, data, parts, ends)
         tradeoff = self._tradeoff(constraint, data, parts, of_ends, solution, problem)
-        if self.max_gap is None:
-            function = tradeoff.at(self.unfairness)
-        else:
+        limits = None
+        if unseen is not None:
+            limits = limits_of_fit(self, constraint, parts, tradeoff, unseen)
+            further = None
+            if constraint.pooling is not None:
+                further = limits_of_columns(constraint, data, solution, unseen)
+            function = tradeoff.within_limits(limits.limits, further)
+        elif self.max_gap is not None:
             function = tradeoff.for_gap(self.max_gap)
+        else:
+            function = tradeoff.at(self.unfairness)
         u = function.unfairness
         closed = 1.0 if u is None else 1 - u
         warn_about_result(data, *parts, solution, closed)
@@ -216,8 +232,10 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         }
         self.solver_, self.solver_info_ = solution.info.solver, solution.info
         self._function = function
-        for name in (*_FUNCTION_ATTRIBUTES, "statistics_"):
+        for name in (*_FUNCTION_ATTRIBUTES, "statistics_", "gap_limits_"):
             self.__dict__.pop(name, None)  # of an earlier fit
+        if limits is not None:
+            self.gap_limits_ = limits
         self.__dict__.update(
             function_attributes(solution.basis, function.coef, function.intercept, single)
         )

@@ -75,6 +75,12 @@ def check_space(correction: Any) -> ParityRidge | ParityKernelRidge:
             f"correction={correction!r} is not known. Pass 'groups', or an object such as "
             "ParityRidge() or ParityKernelRidge(kernel='rbf')."
         )
+    pooling = getattr(correction.constraint, "pooling", None)
+    if pooling is not None:
+        raise ValueError(
+            f"pooling={pooling!r} is not supported in a correction, which meets the constraint "
+            "exactly. Leave it out."
+        )
     if correction.unfairness != 0 or correction.max_gap is not None:
         raise ValueError(
             f"correction has unfairness={correction.unfairness!r} and "

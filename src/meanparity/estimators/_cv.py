@@ -129,7 +129,8 @@ class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator)
         for space, model, problem in self._candidates(constraint, data):
             alphas = self._alphas(kernel_scale(problem) if self.alphas is None else 1.0)
             solver = resolve_solver(model.solver)
-            if model.max_gap is None and solver.exact and has_closed_folds(problem, splits):
+            whole = model.max_gap is None and constraint.pooling is None
+            if whole and solver.exact and has_closed_folds(problem, splits):
                 tried = closed_folds(
                     constraint, data, problem, splits, alphas, self.unfairness, solver
                 )

@@ -222,6 +222,12 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
 
     def _collector(self, constraint: Constraint) -> Collector:
         """How sums are collected; constraints and solvers that need all rows are refused."""
+        if self.confidence is not None or constraint.pooling is not None:
+            which = "confidence" if self.confidence is not None else "pooling"
+            raise ValueError(
+                f"{which} needs rows that are left out of the fit, and sums over rows have none. "
+                "Use fit with all rows in memory."
+            )
         if constraint.needs_rows:
             raise ValueError(
                 f"{type(constraint).__name__} cannot be fitted to sums over rows: "

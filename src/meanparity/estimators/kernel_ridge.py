@@ -42,6 +42,8 @@ class ParityKernelRidge(KernelParameters, SumsRegressor):
         is this share of the unconstrained one.
     max_gap : float or mapping of str to float, optional
         The largest allowed size of gaps, instead of `unfairness`; see `ParityRidge`.
+    confidence : float, optional
+        The probability with which `max_gap` holds for people who were not seen; see `ParityRidge`.
     constraint : {"mean_parity", "covariance_parity", "residual_parity"} or Constraint
         What has to hold, for which groups and on which rows, by default ``MeanParity()``.
     solver : {"auto", "dense", "spectral", "primal", "conjugate_gradient", "nystrom"} or Solver
@@ -102,6 +104,7 @@ solver_, solver_info_, statistics_, n_features_in_, feature_names_in_
         fit_intercept: bool = False,
         unfairness: float = 0.0,
         max_gap: float | Mapping[str, float] | None = None,
+        confidence: float | None = None,
         constraint: str | Constraint = "mean_parity",
         solver: str | Solver = "auto",
         sensitive_columns: Any = None,
@@ -116,6 +119,7 @@ solver_, solver_info_, statistics_, n_features_in_, feature_names_in_
         self.fit_intercept = fit_intercept
         self.unfairness = unfairness
         self.max_gap = max_gap
+        self.confidence = confidence
         self.constraint = constraint
         self.solver = solver
         self.sensitive_columns = sensitive_columns

@@ -37,6 +37,11 @@ class ParityRidge(SumsRegressor):
         gap by its name, such as the difference between a group's mean and the overall mean; two
         groups may then differ by up to twice as much. The fit is the function of smallest
         objective among those with gaps within the limits, see `Tradeoff.for_gap`.
+    confidence : float, optional
+        With this probability, such as 0.95, `max_gap` holds for people who were not seen, and not
+        just for the rows of fit. The limits in fit are smaller by a margin that five fits to four
+        fifths of the rows tell; they are in `gap_limits_`. If the rows are too few for the promise,
+        an error says what could be promised.
     constraint : {"mean_parity", "covariance_parity", "residual_parity"} or Constraint
         What has to hold, for which groups and on which rows, by default ``MeanParity()``.
     solver : {"auto", "primal", "dense", "spectral"} or Solver, default="auto"
@@ -111,6 +116,7 @@ class ParityRidge(SumsRegressor):
         fit_intercept: bool = True,
         unfairness: float = 0.0,
         max_gap: float | Mapping[str, float] | None = None,
+        confidence: float | None = None,
         constraint: str | Constraint = "mean_parity",
         solver: str | Solver = "auto",
         sensitive_columns: Any = None,
@@ -120,6 +126,7 @@ class ParityRidge(SumsRegressor):
         self.fit_intercept = fit_intercept
         self.unfairness = unfairness
         self.max_gap = max_gap
+        self.confidence = confidence
         self.constraint = constraint
         self.solver = solver
         self.sensitive_columns = sensitive_columns

@@ -152,6 +152,7 @@ def require_leave_one_out(
         "parity on a pool": data.pool is not None,
         f"{type(constraint).__name__}, because {constraint.needs_rows}": constraint.needs_rows,
         "max_gap": max_gap is not None,
+        "pooling": constraint.pooling is not None,
         f"{type(solver).__name__}, which does not say that it is exact": not solver.exact,
         f"weight_scope={constraint.weight_scope!r}": (rows.weights is None) != (weights is None),
         "weights of zero": weights is not None and not (weights > 0).all(),

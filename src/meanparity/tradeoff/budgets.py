@@ -71,6 +71,12 @@ class Budgets:
         length = float(np.linalg.norm(np.linalg.lstsq(A, free, rcond=1e-12)[0])) or 1.0
         return cls(A * length, free, back * length, parts, length)
 
+    def with_gaps(self, free: FloatArray, gaps: FloatArray) -> Budgets:
+        """The same with further gaps: of the free solution, (e,), and of each h, (e, r')."""
+        parts = np.append(self.parts, np.full(len(free), self.parts.max(initial=0) + 1))
+        A = np.vstack([self.A, gaps @ self.back])
+        return Budgets(A, np.append(self.free, free), self.back, parts, self.length)
+
     @property
     def scale(self) -> float:
         """The largest free gap."""

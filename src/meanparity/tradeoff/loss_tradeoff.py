@@ -23,7 +23,13 @@ from meanparity.tradeoff.curve import (
     check_positions,
 )
 from meanparity.tradeoff.loss_budgets import LossBudgets
-from meanparity.tradeoff.tradeoff import FittedFunction, Tradeoff, check_kind, check_size
+from meanparity.tradeoff.tradeoff import (
+    FittedFunction,
+    FurtherGaps,
+    Tradeoff,
+    check_kind,
+    check_size,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +111,20 @@ class LossTradeoff(Tradeoff):
         max_gap : float, or mapping of str to float
             One limit for all gaps, or one for each, by its name; see `Tradeoff.for_gap`.
         """
-        limits = self._limits(max_gap)
+        return self.within_limits(self.limits(max_gap)[:, None])
+
+    def within_limits(
+        self, limits: FloatArray, further: FurtherGaps | None = None
+    ) -> FittedFunction:
+        """The function of smallest objective of which no gap is larger than its limit, (R, 1).
+
+        Further gaps have no limits here.
+        """
 
         def find(budgets: LossBudgets) -> AtTargets:
-            return budgets.within_limits(limits)
+            return budgets.within_limits(limits[:, 0])
 
-        return self._found(find, limits)
+        return self._found(find, limits[:, 0])
 
     def _within(self, kind: Kind, limit: float) -> FittedFunction:
         def find(budgets: LossBudgets) -> AtTargets:

@@ -95,6 +95,25 @@ class FittedFunction:
         return values[:, 0] if self.single_output else values
 
 
+@dataclass(frozen=True, eq=False)
+class FurtherGaps:
+    """Gaps besides those of the constraint, which a function may have to keep within limits.
+
+    Parameters
+    ----------
+    free : (e, m) array
+        The gaps of the free solution.
+    steps : (m, e, r) array
+        The gaps of each h, for the penalty of each output.
+    limits : (e, m) array
+        The largest size of each.
+    """
+
+    free: FloatArray
+    steps: FloatArray
+    limits: FloatArray
+
+
 @stored("Tradeoff")
 @dataclass(frozen=True, eq=False, repr=False)
 class Tradeoff:
@@ -206,14 +225,31 @@ class Tradeoff:
         ValueError
             If no function of the space has gaps as small as that.
         """
-        limits = self._limits(max_gap)
+        return self.within_limits(self.limits(max_gap)[:, None])
+
+    def within_limits(
+        self, limits: FloatArray, further: FurtherGaps | None = None
+    ) -> FittedFunction:
+        """The function of smallest objective of which no gap is larger than its limit.
+
+        Parameters
+        ----------
+        limits : (R, 1) or (R, m) array
+            The limit of each gap, for all outputs or for each.
+        further : FurtherGaps or None
+            Other gaps that have limits, too.
+        """
 
         def step(budgets: Budgets, output: int) -> FloatArray:
-            if (np.abs(budgets.free) <= limits).all():
+            allowed = limits[:, min(output, limits.shape[1] - 1)]
+            if further is not None:
+                allowed = np.append(allowed, further.limits[:, output])
+                budgets = budgets.with_gaps(further.free[:, output], further.steps[output])
+            if (np.abs(budgets.free) <= allowed).all():
                 return np.zeros(budgets.A.shape[1])
-            if limits.max(initial=0.0) <= self._rounding:
+            if allowed.max(initial=0.0) <= self._rounding:
                 return budgets.met_parity(self._rounding)
-            return budgets.within_limits(limits)
+            return budgets.within_limits(allowed)
 
         return self._function(step)
 
@@ -472,8 +508,8 @@ class Tradeoff:
             for a, free in zip(found.penalty, self.solution.gaps[1].T, strict=True)
         ]
 
-    def _limits(self, max_gap: Any) -> FloatArray:
-        """The limit of each gap: (R,)."""
+    def limits(self, max_gap: Any) -> FloatArray:
+        """The limit of each gap, from one number or a mapping: (R,)."""
         if not isinstance(max_gap, Mapping):
             return np.full(self.solution.gaps.shape[1], check_size(max_gap, "max_gap"))
         labels = [*self.labels[0], *self.labels[1]]

@@ -1,0 +1,339 @@
+"""Limits on gaps that look at people who were not seen: pooling and confidence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from meanparity import (
+    Dense,
+    MeanParity,
+    Nystrom,
+    ParityAdjusted,
+    ParityKernelRegressor,
+    ParityKernelRidge,
+    ParityRidge,
+    ParityRidgeCV,
+    ResidualParity,
+)
+from meanparity.datasets import load_adult
+from meanparity.estimators._unseen import _deal
+
+RNG = np.random.default_rng(0)
+N = 240
+S = np.array(["a", "b", "c", "d"])[RNG.choice(4, N, p=[0.55, 0.3, 0.1, 0.05])]
+X = RNG.standard_normal((N, 12)) + 0.7 * (S == "b")[:, None] - 0.5 * (S == "d")[:, None]
+Y = X[:, :5] @ [0.5, -0.4, 0.8, 0.0, 0.7] + (S == "c") + 0.5 * RNG.standard_normal(N)
+Z, T = X[:90] + 0.2, S[:90]
+MODELS = {
+    "linear": ParityRidge(alpha=2.0),
+    "rbf": ParityKernelRidge(kernel="rbf", gamma=0.1, alpha=0.5, fit_intercept=True),
+    "nystrom": ParityKernelRidge(
+        kernel="rbf", gamma=0.1, fit_intercept=True, solver=Nystrom(n_components=30)
+    ),
+}
+
+
+def oracle(model, X, Y, s):
+    """Standard errors of the gaps, fold by fold and row by row."""
+    names, n = sorted(set(s)), len(Y)
+    codes = np.searchsorted(names, s)
+    model = model.__class__(**model.get_params(deep=False))
+    model.set_params(constraint=MeanParity(min_group_size=0))
+    folds = _deal(_Codes(codes))
+    squares = np.zeros((2, len(names)))
+    for fold in range(5):
+        keep, out = folds != fold, np.flatnonzero(folds == fold)
+        fitted = model.fit(X[keep], Y[keep], sensitive_features=s[keep])
+        for end in (0, 1):
+            f = fitted.tradeoff_.at(float(end))
+            seen = f.predict(X[keep])
+            for i in out:
+                mine = codes[keep] == codes[i]
+                centre = seen[mine].mean() if mine.any() else seen.mean()
+                square = (f.predict(X[i : i + 1])[0] - centre) ** 2
+                m = mine.sum()
+                squares[end, codes[i]] += square * (m / (m + 1) if m else 1)
+    counts = np.bincount(codes)
+    typical = np.exp(np.log(squares / counts) @ np.sqrt(counts) / np.sqrt(counts).sum())
+    variance = ((squares + 2 * typical[:, None]) / (counts + 2)).max(axis=0)
+    errors = []
+    for j in range(len(names)):
+        weight = (codes == j) / counts[j] - 1 / n
+        errors.append(np.sqrt(np.sum(weight**2 * variance[codes])))
+    return np.array(errors)
+
+
+class _Codes:
+    def __init__(self, codes):
+        self.codes = codes
+
+
+@pytest.mark.parametrize("name", ["linear", "rbf"])
+def test_standard_errors_are_those_of_fits_without_a_fifth_of_the_rows(name):
+    model = MODELS[name]
+    fitted = type(model)(**model.get_params(deep=False)).set_params(
+        constraint=MeanParity(pooling="auto")
+    )
+    fitted.fit(X, Y, sensitive_features=S)
+    limits = fitted.gap_limits_
+    expected = oracle(model, X, Y, S)
+    np.testing.assert_allclose(limits.standard_errors[:, 0], expected, rtol=1e-8)
+    gaps = fitted.tradeoff_.solution.gaps[1][:, 0]
+    tau = np.mean(gaps**2 - expected**2)
+    assert tau > 0
+    np.testing.assert_allclose(
+        limits.limits[:, 0], 0.4 * expected**2 / np.sqrt(expected**2 + tau), rtol=1e-8
+    )
+    found = np.array(list(fitted.gaps_.values()))
+    assert (np.abs(found) <= limits.limits[:, 0] * (1 + 1e-9)).all()
+    best = fitted.tradeoff_.for_gap(dict(zip(limits.labels, limits.limits[:, 0], strict=True)))
+    np.testing.assert_allclose(fitted.predict(X), best.predict(X), atol=1e-12)
+
+
+def test_rows_of_a_cell_are_dealt_evenly():
+    codes = np.repeat([0, 1, 2], [100, 7, 1])
+    folds = _deal(_Codes(codes))
+    for cell, least in ((0, 20), (1, 1), (2, 0)):
+        counts = np.bincount(folds[codes == cell], minlength=5)
+        assert counts.min() == least
+        assert counts.max() - counts.min() <= 1
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("how", ["plain", "pool", "strata", "weights", "outputs", "residuals"])
+def test_pooled_gaps_stay_within_their_limits(name, how):
+    kind = ResidualParity if how == "residuals" else MeanParity
+    constraint = kind(pooling=1.0, min_group_size=0)
+    model = type(MODELS[name])(**MODELS[name].get_params(deep=False))
+    y, people = Y, {"sensitive_features": S}
+    if how == "pool":
+        people["pool"] = Z, T
+    elif how == "strata":
+        people["control_features"] = (X[:, 1] > 0).astype(int)
+    elif how == "weights":
+        people["sample_weight"] = RNG.uniform(0.2, 3, N)
+    elif how == "outputs":
+        y = np.column_stack([Y, np.exp(Y / 3)])
+    model.set_params(constraint=constraint).fit(X, y, **people)
+    limits = model.gap_limits_
+    assert limits.limits.shape == (len(limits.labels), 2 if how == "outputs" else 1)
+    found = [np.ravel(v) for v in (*model.gaps_.values(), *(model.pool_gaps_ or {}).values())]
+    assert (np.abs(np.array(found)) <= limits.limits * (1 + 1e-7) + 1e-12).all()
+    assert (limits.limits > 0).all()
+    exact = type(model)(**model.get_params(deep=False))
+    exact.set_params(constraint=kind(min_group_size=0)).fit(X, y, **people)
+    errors = [np.mean((y - m.predict(X)) ** 2) for m in (exact, model)]
+    assert errors[1] < errors[0]
+    assert not hasattr(exact, "gap_limits_")
+    assert len(limits.to_frame()) == limits.limits.size
+    assert "s² / √(s² + τ²)" in str(limits)
+
+
+def test_a_stronger_setting_leaves_larger_gaps():
+    gaps = []
+    for pooling in (1e-6, 0.4, 2.0, 1e6):
+        model = ParityRidge(constraint=MeanParity(pooling=pooling))
+        gaps.append(max(map(abs, model.fit(X, Y, sensitive_features=S).gaps_.values())))
+    assert gaps[0] < 1e-6 < gaps[1] < gaps[2] < gaps[3]
+    free = model.tradeoff_.at(1.0).predict(X)
+    np.testing.assert_allclose(model.predict(X), free)
+
+
+def test_combinations_keep_the_gaps_of_each_column_small():
+    rng = np.random.default_rng(1)
+    n = 400
+    first, second = rng.choice(["f", "m"], n), rng.choice(list("rstuvwxy"), n)
+    X = rng.standard_normal((n, 30))
+    X[:, 0] += first == "f"
+    y = X[:, 0] + rng.standard_normal(n)
+    columns = np.column_stack([first, second])
+    model = ParityRidge(constraint=MeanParity(pooling=3.0, min_group_size=0))
+    predicted = model.fit(X, y, sensitive_features=columns).predict(X)
+    apart = abs(predicted[first == "f"].mean() - predicted.mean())
+    limits = model.gap_limits_
+    within = model.tradeoff_.within_limits(limits.limits).predict(X)
+    without = abs(within[first == "f"].mean() - within.mean())
+    assert apart < without / 2, "limits of the columns alone"
+
+
+def test_other_losses_pool_too():
+    y = np.random.default_rng(3).poisson(np.exp(0.4 * Y)).astype(float)
+    for scale in ("score", "response"):
+        constraint = MeanParity(pooling="auto", scale=scale, min_group_size=0)
+        model = ParityKernelRegressor(loss="poisson", alpha=0.5, constraint=constraint)
+        model.fit(X, y, sensitive_features=S)
+        found = np.array(list(model.gaps_.values()))
+        limits = model.gap_limits_.limits[:, 0]
+        assert (np.abs(found) <= limits * (1 + 1e-6)).all()
+        assert (np.abs(found) >= limits * (1 - 1e-6)).any()
+
+
+# confidence
+
+
+def test_limits_in_fit_are_smaller_by_the_margin():
+    model = ParityRidge(alpha=2.0, max_gap=0.6, confidence=0.9).fit(X, Y, sensitive_features=S)
+    errors = oracle(MODELS["linear"], X, Y, S)
+    limits = model.gap_limits_
+    np.testing.assert_allclose(limits.standard_errors[:, 0], errors, rtol=1e-8)
+    counts = np.unique(S, return_counts=True)[1]
+    odds = counts / (N - counts)  # what random shares of the groups add
+    shares = 0.6**2 * np.minimum(odds, 1 / odds)
+    margins = 0.6 - limits.limits[:, 0]
+    least = stats.norm.ppf(1 - 0.1 / 8) * np.sqrt(errors**2 + shares / N)
+    assert (margins > least).all()
+    assert margins == pytest.approx(least, rel=0.5)
+    assert np.abs(list(model.gaps_.values())).max() <= limits.limits.max()
+    assert "90% confidence" in str(limits)
+    fewer = ParityRidge(alpha=2.0, max_gap=0.6, confidence=0.8).fit(X, Y, sensitive_features=S)
+    assert (fewer.gap_limits_.limits > limits.limits).all()
+
+
+def test_a_promise_that_cannot_be_kept_says_what_could_be():
+    model = ParityRidge(max_gap=0.05, confidence=0.95)
+    with pytest.raises(ValueError, match=r"cannot be promised .* merge small groups") as error:
+        model.fit(X, Y, sensitive_features=S)
+    least = float(str(error.value).split("at least ")[1].split(",")[0])
+    with pytest.raises(ValueError, match="cannot be promised"):
+        model.set_params(max_gap=least * 0.97).fit(X, Y, sensitive_features=S)
+    model.set_params(max_gap=least * 1.02).fit(X, Y, sensitive_features=S)
+
+
+def test_a_pool_promises_as_well():
+    here = np.where(S == "a", "a", "other")
+    pool = X[:150] + 0.1, here[:150]
+    model = ParityRidge(max_gap=0.3, confidence=0.9, constraint=MeanParity(parity_on="pool"))
+    model.fit(X, Y, sensitive_features=here, pool=pool)
+    assert len(model.gap_limits_.labels) == 2
+    both = ParityRidge(max_gap=0.3, confidence=0.9)
+    both.fit(X, Y, sensitive_features=here, pool=pool)
+    assert len(both.gap_limits_.labels) == 4
+    found = np.array([*both.gaps_.values(), *both.pool_gaps_.values()])
+    assert (np.abs(found) <= both.gap_limits_.limits[:, 0] + 1e-9).all()
+
+
+def population(rng, k, n, skewed):
+    """Features and groups, of which the smallest has 3% of the people."""
+    shares = np.append(0.03, rng.dirichlet(np.full(k - 1, 5.0)) * 0.97)
+    shares = np.maximum(shares, 0.03)
+    s = rng.choice(k, n, p=shares / shares.sum())
+    X = rng.standard_normal((n, 14))
+    if skewed:
+        X = (np.exp(X) - np.exp(0.5)) / 2.16
+    X[:, :8] += rng.normal(0, 0.5, (k, 8))[s]
+    return X, X @ rng.normal(0, 0.4, 14) + rng.standard_normal(n), s
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::meanparity.exceptions.ParityWarning")
+@pytest.mark.parametrize("skewed", [True, False])
+def test_promises_are_kept_in_simulated_populations(skewed):
+    """1,000 populations, each with the smallest limit that can be promised there."""
+    failed, made = 0, 0
+    for seed in range(1000):
+        rng = np.random.default_rng(seed)
+        k, n = int(rng.integers(2, 11)), int(rng.choice([300, 800]))
+        X, y, s = population(rng, k, n + 20_000, skewed)
+        here, there = slice(0, n), slice(n, None)
+        model = ParityRidge(max_gap=1e-9, confidence=0.95, constraint=MeanParity(min_group_size=0))
+        if len(np.unique(s[here])) < k:
+            continue
+        with pytest.raises(ValueError, match="cannot be promised") as error:
+            model.fit(X[here], y[here], sensitive_features=s[here])
+        least = float(str(error.value).split("at least ")[1].split(",")[0])
+        model.set_params(max_gap=1.02 * least).fit(X[here], y[here], sensitive_features=s[here])
+        f = model.predict(X[there])
+        largest = max(abs(f[s[there] == g].mean() - f.mean()) for g in range(k))
+        made, failed = made + 1, failed + (largest > 1.02 * least)
+    assert made > 950
+    assert failed <= 0.05 * made
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::meanparity.exceptions.ParityWarning")
+def test_pooling_costs_less_and_leaves_gaps_no_larger_on_people_not_seen():
+    """Adult, sex × race, 1,000 rows, against everybody else: means over 20 draws."""
+    adult = load_adult()
+    sex, race = adult.sensitive.T
+    features = np.column_stack([adult.data, sex == "Female", *(race == r for r in set(race))])
+    large = np.abs(features).max(axis=0) > 50
+    features[:, large] = np.log1p(features[:, large])
+    features = (features - features.mean(axis=0)) / np.maximum(features.std(axis=0), 1e-9)
+    groups = np.char.add(sex.astype(str), race.astype(str))
+    sizes = {None: [], "auto": [], "price": []}
+    for seed in range(20):
+        order = np.random.default_rng(100 + seed).permutation(len(groups))
+        here, there = order[:1000], order[1000:]
+        errors = {}
+        for pooling in (None, "auto"):
+            model = ParityRidge(alpha=10.0, constraint=MeanParity(pooling=pooling))
+            model.fit(features[here], adult.target[here], sensitive_features=adult.sensitive[here])
+            f = model.predict(features[there])
+            present = set(groups[here])
+            gaps = [f[groups[there] == g].mean() - f.mean() for g in present]
+            sizes[pooling].append(np.sqrt(np.mean(np.square(gaps))))
+            errors[pooling] = np.mean((adult.target[there] - f) ** 2)
+        free = model.tradeoff_.at(1.0).predict(features[there])
+        errors["free"] = np.mean((adult.target[there] - free) ** 2)
+        sizes["price"].append([errors["auto"] - errors["free"], errors[None] - errors["free"]])
+    assert np.mean(sizes["auto"]) <= 1.02 * np.mean(sizes[None])
+    pooled, exact = np.mean(sizes["price"], axis=0)
+    assert pooled < 0.97 * exact
+
+
+# what is refused
+
+
+def test_settings_that_contradict_each_other():
+    pooled = MeanParity(pooling="auto")
+    with pytest.raises(ValueError, match=r"Both pooling='auto' of the constraint and max_gap=1"):
+        ParityRidge(constraint=pooled, max_gap=1).fit(X, Y, sensitive_features=S)
+    with pytest.raises(ValueError, match=r"and unfairness=0\.5 say how far"):
+        ParityRidge(constraint=pooled, unfairness=0.5).fit(X, Y, sensitive_features=S)
+    with pytest.raises(ValueError, match=r"confidence=0\.9 is about max_gap"):
+        ParityRidge(confidence=0.9).fit(X, Y, sensitive_features=S)
+    for wrong in (0, 1, 95, True, "high"):
+        with pytest.raises(ValueError, match="is not between 0 and 1"):
+            ParityRidge(max_gap=1, confidence=wrong).fit(X, Y, sensitive_features=S)
+    for wrong in (0, -1, "some", True, float("inf")):
+        with pytest.raises(ValueError, match="Pass None, 'auto' or a positive number"):
+            ParityRidge(constraint=MeanParity(pooling=wrong)).fit(X, Y, sensitive_features=S)
+
+
+def test_fits_that_have_no_rows_to_leave_out():
+    pooled = MeanParity(pooling="auto")
+    with pytest.raises(ValueError, match="pooling needs rows that are left out"):
+        ParityRidge(constraint=pooled).partial_fit(X, Y, sensitive_features=S)
+    with pytest.raises(ValueError, match="confidence needs rows that are left out"):
+        ParityRidge(max_gap=1, confidence=0.9).partial_fit(X, Y, sensitive_features=S)
+    with pytest.raises(ValueError, match="no closed form with pooling"):
+        ParityRidgeCV(constraint=pooled).fit(X, Y, sensitive_features=S)
+    with pytest.raises(ValueError, match="precomputed"):
+        ParityKernelRidge(kernel="precomputed", constraint=pooled).fit(
+            X @ X.T, Y, sensitive_features=S
+        )
+    with pytest.raises(ValueError, match="is not supported in a correction"):
+        ParityAdjusted(ParityRidge(), correction=ParityRidge(constraint=pooled)).fit(
+            X, Y, sensitive_features=S
+        )
+    alone = np.where(np.arange(N) == 7, "x", "y")
+    with pytest.raises(ValueError, match="a fifth of the rows out at a time, and then: sens"):
+        ParityRidge(constraint=MeanParity(pooling="auto", min_group_size=0)).fit(
+            X, Y, sensitive_features=alone
+        )
+
+
+def test_folds_choose_with_pooling():
+    pooled = MeanParity(pooling="auto", min_group_size=0)
+    search = ParityRidgeCV(alphas=[0.1, 10.0], cv=3, constraint=pooled)
+    search.fit(X, Y, sensitive_features=S)
+    assert search.gap_limits_.limits.shape == (4, 1)
+
+
+def test_an_earlier_fit_leaves_no_limits():
+    model = ParityRidge(constraint=MeanParity(pooling="auto")).fit(X, Y, sensitive_features=S)
+    model.set_params(constraint="mean_parity", solver=Dense()).fit(X, Y, sensitive_features=S)
+    assert not hasattr(model, "gap_limits_")
+    assert max(map(abs, model.gaps_.values())) < 1e-10
