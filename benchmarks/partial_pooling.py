@@ -127,7 +127,7 @@ def rows(draws: int) -> Iterator[str]:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--draws", type=int, default=15)
     warnings.simplefilter("ignore")
     columns = ("table", "model", "n", "exact: rms gap", "exact: price", "dial at 0.1", *RULES[1:])
     print(f"| {' | '.join(columns)} |")

@@ -84,7 +84,7 @@ def test_standard_errors_are_those_of_fits_without_a_fifth_of_the_rows(name):
     tau = np.mean(gaps**2 - expected**2)
     assert tau > 0
     np.testing.assert_allclose(
-        limits.limits[:, 0], 0.4 * expected**2 / np.sqrt(expected**2 + tau), rtol=1e-8
+        limits.limits[:, 0], 0.2 * expected**2 / np.sqrt(expected**2 + tau), rtol=1e-8
     )
     found = np.array(list(fitted.gaps_.values()))
     assert (np.abs(found) <= limits.limits[:, 0] * (1 + 1e-9)).all()
@@ -133,7 +133,7 @@ def test_pooled_gaps_stay_within_their_limits(name, how):
 
 def test_a_stronger_setting_leaves_larger_gaps():
     gaps = []
-    for pooling in (1e-6, 0.4, 2.0, 1e6):
+    for pooling in (1e-6, 0.2, 2.0, 1e6):
         model = ParityRidge(constraint=MeanParity(pooling=pooling))
         gaps.append(max(map(abs, model.fit(X, Y, sensitive_features=S).gaps_.values())))
     assert gaps[0] < 1e-6 < gaps[1] < gaps[2] < gaps[3]

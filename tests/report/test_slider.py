@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import mean_squared_error
 
-from meanparity import ParityKernelRidge, ParityRidge
+from meanparity import MeanParity, ParityKernelRidge, ParityRidge
 from meanparity.constraints import ResidualParity
 from meanparity.metrics import group_means, max_mean_gap
 from meanparity.report import Slider
@@ -104,6 +104,17 @@ def test_a_model_on_the_dial_keeps_the_dial():
     slider = Slider.of(model)
     assert (slider.model_label, slider.start, len(slider.labels)) == ("unfairness 0.25", 25, 101)
     assert slider.columns(model, X) @ slider.model == pytest.approx(model.predict(X))
+
+
+def test_pooled_models_are_on_the_page():
+    model = fitted(constraint=MeanParity(pooling=2.0, min_group_size=0))
+    report = model.report(F[OTHER], Y[OTHER], sensitive_features=S[OTHER])
+    (summary,) = report.summaries
+    predicted = model.predict(F[OTHER])
+    assert summary.mean_squared_error(report.slider.model) == pytest.approx(
+        mean_squared_error(Y[OTHER], predicted)
+    )
+    assert "The model has partial pooling." in report.lead
 
 
 def test_as_many_directions_as_are_shown_are_on_the_frontier(monkeypatch):

@@ -53,8 +53,8 @@ class MeanParity(Constraint):
     pooling : None, "auto" or float, default=None
         None closes every gap on the rows of fit, however few rows a group has. "auto" closes a gap
         only as far as the rows can tell it from chance, so that small groups and combinations do
-        not follow their few rows: a gap with standard error s may stay as large as 0.4 s² /
-        √(s² + τ²), where τ is the typical size of true gaps. A number stands in place of 0.4. The
+        not follow their few rows: a gap with standard error s may stay as large as 0.2 s² /
+        √(s² + τ²), where τ is the typical size of true gaps. A number stands in place of 0.2. The
         limits are in the fitted attribute `gap_limits_`.
 
     Examples

@@ -29,7 +29,7 @@ from meanparity.solvers.problem import ConstrainedProblem, Solution, Solver
 from meanparity.state import stored
 from meanparity.tradeoff.tradeoff import FurtherGaps, Tradeoff
 
-AUTO_POOLING = 0.4  # what "auto" stands for; see docs/small-groups.md
+AUTO_POOLING = 0.2  # what "auto" stands for; see docs/small-groups.md
 _FOLDS = 5
 _PRIOR = 2.0  # rows that the spread in all cells counts for in each
 

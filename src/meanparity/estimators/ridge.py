@@ -81,6 +81,9 @@ class ParityRidge(SumsRegressor):
         Number of training rows in each group; empty if all sensitive columns are numbers.
     continuous_ : tuple of str
         The sensitive columns that were treated as numbers.
+    gap_limits_ : GapLimits
+        The limit and the standard error of each gap, after a fit with `confidence` or with
+        `pooling` of the constraint; it prints them and has `to_frame`.
     unconstrained_strata_ : dict
         Strata of the control features in which only one group occurs, and their numbers of rows.
     implies_mean_parity_ : bool

@@ -85,7 +85,7 @@ class Slider:
         """
         tradeoff, position = estimator.tradeoff_, estimator.unfairness_
         limit = getattr(estimator, "max_gap", None)
-        if limit is None:
+        if limit is None and position is not None:
             return cls.dial(position)
         label = _describe(limit)
         if not _has_frontier(tradeoff):
@@ -93,7 +93,7 @@ class Slider:
         largest = np.abs(tradeoff.solution.gaps[:, :, 0]).max(axis=1, initial=0.0)
         limits = largest[0] + (largest[1] - largest[0]) * np.arange(_LIMITS + 1) / _LIMITS
         functions = [tradeoff.at(0.0), *map(tradeoff.for_gap, limits[1:-1]), tradeoff.at(1.0)]
-        own = np.inf if isinstance(limit, Mapping) else float(limit)
+        own = np.inf if isinstance(limit, Mapping) else float(limit or 0.0)
         return cls(
             "Largest gap allowed on the rows of fit",
             ("constrained", "unconstrained"),
@@ -133,6 +133,8 @@ def _weights(tradeoff: Any, function: Any) -> FloatArray:
 
 
 def _describe(limit: Any) -> str:
+    if limit is None:
+        return "partial pooling"
     if not isinstance(limit, Mapping):
         return f"gaps of at most {format_number(float(limit))}"
     limits = (
