@@ -1,7 +1,7 @@
 """Statistical audits of predictions: gaps between groups, proxies, and bounds for a population."""
 
 from meanparity.audit.certificate import Certificate, parity_certificate
-from meanparity.audit.gaps import audit
+from meanparity.audit.auditing import audit
 from meanparity.audit.proxies import Proxies, proxies
 from meanparity.audit.result import Audit, GroupFinding
 

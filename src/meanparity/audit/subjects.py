@@ -1,0 +1,143 @@
+"""What an audit has findings about: the groups of a stratum, or a sensitive number in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from meanparity._typing import FloatArray
+from meanparity.audit.comparisons import (
+    Comparison,
+    Limits,
+    NumberComparison,
+    ShareComparison,
+)
+from meanparity.audit.covariance import CovarianceComparison
+from meanparity.audit.limits import gap_limits
+from meanparity.audit.moments import Moments
+from meanparity.audit.rows import AuditRows
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """The groups of a stratum, or one sensitive number, with their gaps and their uncertainty.
+
+    Parameters
+    ----------
+    keys : k hashables
+        The groups, or the name of the number.
+    counts, means, gaps, standard_errors, factors : (k,) arrays
+        Rows, means, gaps and their standard errors; a gap is its factor times the difference that
+        `comparison` is about.
+    comparison : Comparison
+        Tests and limits of the differences.
+    to_gaps : callable
+        Limits of gaps from limits of differences and their probability of error.
+    is_number : bool
+        Whether this is a number, whose gap is a covariance.
+    """
+
+    keys: tuple[Hashable, ...]
+    counts: FloatArray
+    means: FloatArray
+    gaps: FloatArray
+    standard_errors: FloatArray
+    factors: FloatArray
+    comparison: Comparison
+    to_gaps: Callable[[Limits, float], Limits]
+    is_number: bool = False
+
+
+@dataclass(eq=False)
+class Family:
+    """Draws for one audit, and the largest strength in each over all findings.
+
+    Parameters
+    ----------
+    error : float
+        Probability of error, one minus the confidence.
+    two_valued : bool
+        Whether all values of the audit are 0 or 1, or two other numbers.
+    low, span : float
+        What stands for 0, and the distance from it to what stands for 1.
+    n_draws : int
+        Number of draws.
+    rng : numpy Generator
+        Random numbers.
+    """
+
+    error: float
+    two_valued: bool
+    low: float
+    span: float
+    n_draws: int
+    rng: np.random.Generator
+    maxima: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.maxima = np.zeros(self.n_draws)
+
+    def include(self, comparison: Comparison) -> None:
+        """Count the findings of a comparison among those that are corrected for."""
+        drawn = comparison.drawn
+        if drawn.shape[1]:
+            self.maxima = np.maximum(self.maxima, drawn.max(axis=1))
+
+
+def group_subject(
+    rows: AuditRows, family: Family, shares: FloatArray | None, *, sampled: bool
+) -> Subject:
+    """Compare the groups of these rows."""
+    groups = rows.groups
+    assert groups is not None
+    values, scale, low = rows.values, 1.0, 0.0
+    if family.two_valued:
+        scale, low = family.span, family.low
+        values = (values - low) / scale
+    moments = Moments.from_values(values, groups, rows.weight, shares, sampled=sampled)
+    comparison: Comparison
+    if family.two_valued:
+        normal = family.rng.standard_normal((family.n_draws, groups.n_groups))
+        comparison = ShareComparison(moments, family.error, normal)
+    else:
+        comparison = NumberComparison.from_values(
+            values, groups, rows.weight, moments, family.error, family.n_draws, family.rng
+        )
+    family.include(comparison)
+
+    def to_gaps(differences: Limits, error: float) -> Limits:
+        ends = gap_limits(moments, differences, error)
+        return scale * ends[0], scale * ends[1]
+
+    return Subject(
+        groups.keys,
+        moments.counts,
+        low + scale * moments.means,
+        scale * moments.gaps,
+        scale * moments.standard_errors,
+        scale * moments.others,
+        comparison,
+        to_gaps,
+    )
+
+
+def number_subject(rows: AuditRows, name: str, family: Family) -> Subject:
+    """Compare the values of these rows with a sensitive number."""
+    comparison = CovarianceComparison.from_values(
+        rows.values, rows.numbers[name], rows.weight, family.error, family.n_draws, family.rng
+    )
+    family.include(comparison)
+    mean = float(np.average(rows.values, weights=rows.weight))
+    return Subject(
+        (name,),
+        np.array([float(len(rows.values))]),
+        np.array([mean]),
+        np.array([comparison.gap]),
+        np.array([comparison.standard_error]),
+        np.ones(1),
+        comparison,
+        lambda ends, _: ends,
+        is_number=True,
+    )
