@@ -145,7 +145,7 @@ def audit(
             "No stratum has more than one group, so there is nothing to compare. Use fewer or "
             "coarser control_features."
         )
-    strength = float(np.quantile(family.maxima, confidence, method="higher"))
+    strength = float(np.quantile(family.widths, confidence, method="higher"))
     results = tuple(
         finding
         for stratum, part, subject in subjects

@@ -43,7 +43,7 @@ class Comparison(Protocol):
 
     @property
     def drawn(self) -> FloatArray:
-        """Strengths in drawn samples without gaps: (B, k)."""
+        """Strengths in drawn samples without gaps, negative below zero: (B, k)."""
 
     def p_values(self) -> FloatArray:
         """p-values of no difference: (k,)."""
@@ -117,8 +117,8 @@ class NumberComparison:
         return self._quantiles(self.error)
 
     def _quantiles(self, error: float) -> Limits:
-        ends = np.quantile(self.statistics, [error / 2, 1 - error / 2], axis=0, method="higher")
-        return -ends[0], ends[1]
+        ends = np.quantile(self.statistics, [error / 2, 1 - error / 2], axis=0, method="nearest")
+        return np.maximum(-ends[0], 1e-9), np.maximum(ends[1], 1e-9)
 
     @cached_property
     def told(self) -> NDArray[np.bool_]:
@@ -135,7 +135,7 @@ class NumberComparison:
         moments = self.moments
         with np.errstate(invalid="ignore", divide="ignore"):
             t = moments.differences / moments.difference_errors
-            return self._strength(np.where(self.told, t, 0.0)) / self.widening
+        return np.abs(self._strength(np.where(self.told, t, 0.0))) / self.widening
 
     @cached_property
     def drawn(self) -> FloatArray:
@@ -144,8 +144,7 @@ class NumberComparison:
 
     def _strength(self, statistics: FloatArray) -> FloatArray:
         low, high = (np.where(self.told, end, 1.0) for end in self._ends)
-        positive = np.maximum(statistics, 0.0) / np.maximum(high, 1e-300)
-        return np.asarray(np.maximum(positive, -np.minimum(statistics, 0.0) / low))
+        return np.asarray(np.where(statistics > 0, statistics / high, statistics / low))
 
     def p_values(self) -> FloatArray:
         """The share of drawn samples with a strength at least as large: (k,)."""
@@ -257,7 +256,7 @@ class ShareComparison:
         rest = (weighted.sum(axis=1, keepdims=True) - weighted) / moments.others
         centred = np.zeros((1, len(parts)))
         variances = difference_variances(centred, parts[None], moments.shares[None], np.inf)
-        return np.asarray(np.abs(means - rest) / np.sqrt(variances) / self._quantile)
+        return np.asarray((means - rest) / np.sqrt(variances) / self._quantile)
 
     def p_values(self) -> FloatArray:
         """The probability of error at which a limit is zero: (k,)."""
@@ -280,7 +279,7 @@ class ShareComparison:
 
 
 def share_of_draws(drawn: FloatArray, observed: FloatArray) -> FloatArray:
-    """The share of B draws, (B,) or (B, k), that reach each of k values; the data count as one.
+    """The share of B draws, (B,) or (B, k), whose size reaches each of k; the data count as one.
 
     Examples
     --------
@@ -290,5 +289,5 @@ def share_of_draws(drawn: FloatArray, observed: FloatArray) -> FloatArray:
     if drawn.ndim == 1:
         reached = len(drawn) - np.searchsorted(np.sort(drawn), observed)
     else:
-        reached = (drawn >= observed).sum(axis=0)
+        reached = (np.abs(drawn) >= observed).sum(axis=0)
     return np.asarray((1 + reached) / (1 + len(drawn)))

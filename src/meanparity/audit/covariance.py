@@ -76,25 +76,25 @@ class CovarianceComparison:
         return self._quantiles(self.error)
 
     def _quantiles(self, error: float) -> FloatArray:
-        ends = np.quantile(self.statistics, [error / 2, 1 - error / 2], method="higher")
-        return np.asarray(ends * [-1, 1])
+        """Distances of the two quantiles of the drawn statistics from zero: (2,)."""
+        ends = np.quantile(self.statistics, [error / 2, 1 - error / 2], method="nearest")
+        return np.maximum(ends * [-1, 1], 1e-9)
 
     def _strength(self, statistics: FloatArray) -> FloatArray:
         if not self.told[0]:
-            return np.zeros((len(statistics), 1))
-        return np.where(statistics > 0, statistics, -statistics * self._ends[1] / self._ends[0])[
-            :, None
-        ] / float(self._ends[1])
+            return np.zeros(np.shape(statistics))
+        low, high = self._ends
+        return np.where(statistics > 0, statistics / high, statistics / low)
 
     @property
     def strengths(self) -> FloatArray:
         """Strength of the covariance: (1,)."""
-        return self._strength(np.array([self.gap / self.standard_error]))[0]
+        return np.abs(self._strength(np.array([self.gap / self.standard_error])))
 
     @cached_property
     def drawn(self) -> FloatArray:
         """Strengths of resampled rows: (B, 1)."""
-        return self._strength(self.statistics)
+        return self._strength(self.statistics)[:, None]
 
     def p_values(self) -> FloatArray:
         """p-value of no covariance: (1,)."""

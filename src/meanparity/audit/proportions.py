@@ -10,30 +10,47 @@ from scipy import special
 from meanparity._typing import FloatArray
 
 
-def share_limits(shares: Any, sizes: Any, error: Any) -> tuple[FloatArray, FloatArray]:
-    """Exact limits of proportions (Clopper and Pearson), each of which fails in error / 2 at most.
+_RARE, _COMMON = 5.0, 15.0  # counts up to which limits are exact, and from which they are Jeffreys'
 
-    Sizes need not be whole numbers: the effective sizes of weighted rows are not.
+
+def share_limits(shares: Any, sizes: Any, error: Any) -> tuple[FloatArray, FloatArray]:
+    """Limits of proportions, each of which fails with a probability of about `error` / 2.
+
+    Up to five events, or five rows without one, they are the exact limits of Clopper and Pearson,
+    which fail less often. From fifteen on they are those of Jeffreys, which hold as often as they
+    say on average; in between, they are in between. Sizes need not be whole numbers: the effective
+    sizes of weighted rows are not.
 
     Parameters
     ----------
     shares, sizes, error : floats or arrays that broadcast
         Observed proportions, numbers of rows, and the probability of error.
 
+    References
+    ----------
+    Brown, L. D., Cai, T. T. and DasGupta, A. (2001). Interval estimation for a binomial
+    proportion. Statistical Science 16.
+
     Examples
     --------
-    >>> [limit.round(3).tolist() for limit in share_limits([0.0, 0.5], [5, 20], 0.05)]
-    [[0.0, 0.272], [0.522, 0.728]]
+    >>> [limit.round(3).tolist() for limit in share_limits([0.0, 0.5], [5, 40], 0.05)]
+    [[0.0, 0.35], [0.522, 0.65]]
     """
     shares, sizes, error = np.broadcast_arrays(
         np.asarray(shares, float), np.asarray(sizes, float), np.asarray(error, float)
     )
     counts = np.clip(shares, 0.0, 1.0) * sizes
-    return _lower_limit(counts, sizes, error / 2), 1 - _lower_limit(sizes - counts, sizes, error / 2)
+    fewer = np.minimum(counts, sizes - counts)
+    shift = np.clip((fewer - _RARE) / (_COMMON - _RARE), 0.0, 1.0) / 2
+    low = _lower_limit(counts, sizes, shift, error / 2)
+    return low, 1 - _lower_limit(sizes - counts, sizes, shift, error / 2)
 
 
-def _lower_limit(counts: FloatArray, sizes: FloatArray, error: FloatArray) -> FloatArray:
-    """The proportion at which so large a count has this probability; 0 for a count of 0."""
+def _lower_limit(
+    counts: FloatArray, sizes: FloatArray, shift: FloatArray, error: FloatArray
+) -> FloatArray:
+    """Quantile of a beta distribution, Clopper and Pearson's without a shift; 0 without events."""
     some = counts > 1e-9
-    found = special.betaincinv(np.where(some, counts, 1.0), sizes - counts + 1, error)
+    first = np.where(some, counts, 1.0) + shift
+    found = special.betaincinv(first, sizes - counts + 1 - shift, error)
     return np.asarray(np.where(some, found, 0.0))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy import stats
 
 from meanparity._typing import FloatArray
 from meanparity.audit.comparisons import (
@@ -54,6 +55,10 @@ class Subject:
 class Family:
     """Draws for one audit, and the largest strength in each over all findings.
 
+    `maxima` are those of the differences, for p-values. `widths` are those of the gaps, for
+    simultaneous intervals: where shares are sampled, two gaps that are one difference still differ
+    by the error of the shares.
+
     Parameters
     ----------
     error : float
@@ -75,15 +80,30 @@ class Family:
     n_draws: int
     rng: np.random.Generator
     maxima: FloatArray = field(init=False)
+    widths: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
-        self.maxima = np.zeros(self.n_draws)
+        self.maxima, self.widths = np.zeros((2, self.n_draws))
 
-    def include(self, comparison: Comparison) -> None:
+    def include(self, comparison: Comparison, moments: Moments | None = None) -> None:
         """Count the findings of a comparison among those that are corrected for."""
-        drawn = comparison.drawn
-        if drawn.shape[1]:
-            self.maxima = np.maximum(self.maxima, drawn.max(axis=1))
+        largest = np.abs(comparison.drawn).max(axis=1)
+        self.maxima = np.maximum(self.maxima, largest)
+        if moments is not None and moments.sampled:
+            largest = np.abs(self._with_shares(comparison, moments)).max(axis=1)
+        self.widths = np.maximum(self.widths, largest)
+
+    def _with_shares(self, comparison: Comparison, moments: Moments) -> FloatArray:
+        """Strengths of gaps whose shares are drawn as well: (B, k)."""
+        rows = max(int(round(float(moments.sizes.sum()))), 1)
+        shares = self.rng.multinomial(rows, moments.shares, size=self.n_draws) / rows
+        noise = np.sqrt(moments.shares * moments.others / rows)
+        share_strengths = (moments.shares - shares) / noise / stats.norm.isf(self.error / 2)
+        a = moments.others * np.where(comparison.told, moments.difference_errors, 0.0)
+        b = moments.differences * moments.share_errors
+        total = np.maximum(np.hypot(a, b), 1e-300)
+        found = (a * comparison.drawn + b * share_strengths) / total
+        return np.where(comparison.told, found, 0.0)
 
 
 def group_subject(
@@ -105,7 +125,7 @@ def group_subject(
         comparison = NumberComparison.from_values(
             values, groups, rows.weight, moments, family.error, family.n_draws, family.rng
         )
-    family.include(comparison)
+    family.include(comparison, moments)
 
     def to_gaps(differences: Limits, error: float) -> Limits:
         ends = gap_limits(moments, differences, error)
