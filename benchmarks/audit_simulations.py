@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from meanparity.audit.auditing import _findings
+from meanparity.audit.auditing import describe_findings
 from meanparity.audit.comparisons import is_two_valued
 from meanparity.audit.rows import AuditRows
 from meanparity.audit.subjects import Family, group_subject
@@ -137,8 +137,7 @@ def simulate(case: Case, n: int, n_draws: int = 999, seed: int = 0) -> dict[str,
         two_valued = is_two_valued(values)
         family = Family(ERROR, two_valued, 0.0, 1.0, n_draws, np.random.default_rng(i))
         subject = group_subject(part, family, None, sampled=case.sampled)
-        strength = float(np.quantile(family.widths, 1 - ERROR, method="higher"))
-        found = _findings(None, part, subject, family, strength, None, 0.8)
+        found = describe_findings(None, part, subject, family, None, 0.8)
         inside = [f.low <= t <= f.high for f, t in zip(found, truth[present], strict=True)]
         enough = np.array([not f.too_few_rows for f in found])
         told[present] += enough

@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
-from sklearn.utils import check_random_state
 
 from meanparity._typing import FloatArray
 from meanparity.audit.checks import check_probability, is_number, require_several_groups
-from meanparity.audit.comparisons import Limits, is_two_valued, share_of_draws
+from meanparity.audit.comparisons import Limits, share_of_draws
 from meanparity.audit.distribution import quantile_gap
-from meanparity.audit.draws import number_of_draws
 from meanparity.audit.result import Audit, GroupFinding
 from meanparity.audit.rows import AuditRows
-from meanparity.audit.subjects import Family, Subject, group_subject, number_subject
+from meanparity.audit.subjects import (
+    Family,
+    Subject,
+    group_subject,
+    make_family,
+    number_subject,
+)
 from meanparity.metrics import wasserstein_gap
 
 
@@ -131,10 +134,10 @@ def audit(
         continuous,
     )
     given = _check_shares(shares, rows)
-    family = _family(rows, 1 - confidence, random_state)
+    family = make_family(rows, 1 - confidence, random_state)
     left_out, subjects = [], []
     for stratum, part in rows.strata():
-        found = _subjects(part, family, given, sampled=isinstance(shares, str) and shares == "sampled")
+        found = _subjects(part, family, given, sampled=given is None and shares == "sampled")
         subjects += [(stratum, part, subject) for subject in found]
         if not found:
             left_out.append(stratum)
@@ -145,11 +148,10 @@ def audit(
             "No stratum has more than one group, so there is nothing to compare. Use fewer or "
             "coarser control_features."
         )
-    strength = float(np.quantile(family.widths, confidence, method="higher"))
     results = tuple(
         finding
         for stratum, part, subject in subjects
-        for finding in _findings(stratum, part, subject, family, strength, within, power)
+        for finding in describe_findings(stratum, part, subject, family, within, power)
     )
     gaps = np.abs([finding.gap for finding in results])
     of_groups = np.array([not finding.is_number for finding in results])
@@ -171,20 +173,6 @@ def audit(
     )
 
 
-def _family(rows: AuditRows, error: float, random_state: Any) -> Family:
-    """The draws that all findings share."""
-    random = check_random_state(random_state)
-    seed = random.randint(2**31)
-    k = len(rows.numbers) + (0 if rows.groups is None else rows.groups.n_groups)
-    low, high = float(rows.values.min()), float(rows.values.max())
-    two_valued = is_two_valued(rows.values)
-    if two_valued and low == high:  # all 0 or all 1
-        low, high = 0.0, 1.0
-    return Family(
-        error, two_valued, low, high - low, number_of_draws(k), np.random.default_rng(seed)
-    )
-
-
 def _subjects(
     part: AuditRows, family: Family, shares: FloatArray | None, *, sampled: bool
 ) -> list[Subject]:
@@ -198,12 +186,11 @@ def _subjects(
     return found
 
 
-def _findings(
+def describe_findings(
     stratum: Any,
     part: AuditRows,
     subject: Subject,
     family: Family,
-    strength: float,
     within: float | None,
     power: float,
 ) -> list[GroupFinding]:
@@ -215,16 +202,15 @@ def _findings(
 
     told, p_values = comparison.told, comparison.p_values()
     adjusted = np.maximum(p_values, share_of_draws(family.maxima, comparison.strengths))
-    quantile = strength * float(stats.norm.isf(error / 2))
-    together = ends(comparison.limits_at(strength), 2 * float(stats.norm.sf(quantile)))
+    together = subject.simultaneous(family)
     columns: dict[str, Any] = {
         "size": subject.counts.astype(int),
         "mean": subject.means,
         "gap": subject.gaps,
         "standard_error": subject.standard_errors,
         **ends(comparison.limits(error), error),
-        "low_all": together["low"],
-        "high_all": together["high"],
+        "low_all": together[0],
+        "high_all": together[1],
         "p_value": np.where(told, p_values, np.nan),
         "p_adjusted": np.where(told, adjusted, np.nan),
         "detectable": subject.factors * comparison.detectable(power),

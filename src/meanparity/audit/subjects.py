@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import stats
+from sklearn.utils import check_random_state
 
 from meanparity._typing import FloatArray
 from meanparity.audit.comparisons import (
@@ -14,8 +16,10 @@ from meanparity.audit.comparisons import (
     Limits,
     NumberComparison,
     ShareComparison,
+    is_two_valued,
 )
 from meanparity.audit.covariance import CovarianceComparison
+from meanparity.audit.draws import number_of_draws
 from meanparity.audit.limits import gap_limits
 from meanparity.audit.moments import Moments
 from meanparity.audit.rows import AuditRows
@@ -49,6 +53,12 @@ class Subject:
     comparison: Comparison
     to_gaps: Callable[[Limits, float], Limits]
     is_number: bool = False
+
+    def simultaneous(self, family: Family) -> Limits:
+        """Limits that hold together with all others of the family: (k,) each."""
+        strength = family.strength
+        quantile = strength * float(stats.norm.isf(family.error / 2))
+        return self.to_gaps(self.comparison.limits_at(strength), 2 * float(stats.norm.sf(quantile)))
 
 
 @dataclass(eq=False)
@@ -93,6 +103,11 @@ class Family:
             largest = np.abs(self._with_shares(comparison, moments)).max(axis=1)
         self.widths = np.maximum(self.widths, largest)
 
+    @property
+    def strength(self) -> float:
+        """The strength that no gap of the family exceeds by chance, at the stated confidence."""
+        return float(np.quantile(self.widths, 1 - self.error, method="higher"))
+
     def _with_shares(self, comparison: Comparison, moments: Moments) -> FloatArray:
         """Strengths of gaps whose shares are drawn as well: (B, k)."""
         rows = max(int(round(float(moments.sizes.sum()))), 1)
@@ -104,6 +119,18 @@ class Family:
         total = np.maximum(np.hypot(a, b), 1e-300)
         found = (a * comparison.drawn + b * share_strengths) / total
         return np.where(comparison.told, found, 0.0)
+
+
+def make_family(rows: AuditRows, error: float, random_state: Any) -> Family:
+    """The draws that all findings about these rows share."""
+    seed = check_random_state(random_state).randint(2**31)
+    k = len(rows.numbers) + (0 if rows.groups is None else rows.groups.n_groups)
+    low, high = float(rows.values.min()), float(rows.values.max())
+    two_valued = is_two_valued(rows.values)
+    if two_valued and low == high:  # all 0 or all 1
+        low, high = 0.0, 1.0
+    rng = np.random.default_rng(seed)
+    return Family(error, two_valued, low, high - low, number_of_draws(k), rng)
 
 
 def group_subject(
