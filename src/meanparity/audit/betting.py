@@ -37,7 +37,7 @@ def difference_bound(
     --------
     >>> rng = np.random.default_rng(0)
     >>> round(difference_bound(rng.random(200), rng.random(600), 1.0, 0.05), 2)
-    0.06
+    0.08
     """
     random = check_random_state(random_state)
     n_pairs = min(len(own), len(others), _MOST_PAIRS)
@@ -60,7 +60,7 @@ def upper_bound(values: FloatArray, error: float, step: float = _STEP) -> float:
     Examples
     --------
     >>> round(upper_bound(np.full(100, 0.5), 0.05), 3)
-    0.516
+    0.515
     """
     n, log_target = len(values), np.log(1 / error)
     means = np.arange(0, 1 + step / 2, step)
