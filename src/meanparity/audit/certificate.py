@@ -178,13 +178,13 @@ def parity_certificate(
     error, rows = 1 - confidence, AuditRows(values, found, {}, found.columns, None, None, None)
     moments = Moments.from_values(values, found)
     if bounds is None:
-        upper = _asymptotic_bounds(rows, error, random_state)
+        upper = asymptotic_bounds(rows, error, random_state)
         largest = float(upper.max())
     else:
         span = _check_bounds(bounds, values)
         k = found.n_groups
-        upper = _betting_bounds(rows, moments, span, error / (k if k > 2 else 1), random_state)
-        alone = upper if k == 2 else _betting_bounds(rows, moments, span, error, random_state)
+        upper = betting_bounds(rows, moments, span, error / (k if k > 2 else 1), random_state)
+        alone = upper if k == 2 else betting_bounds(rows, moments, span, error, random_state)
         largest = float(alone.max())
     return Certificate(
         bound=largest,
@@ -197,15 +197,17 @@ def parity_certificate(
     )
 
 
-def _asymptotic_bounds(rows: AuditRows, error: float, random_state: Any) -> FloatArray:
+def asymptotic_bounds(
+    rows: AuditRows, error: float, random_state: Any, n_draws: int | None = None
+) -> FloatArray:
     """The larger ends of simultaneous intervals, infinite where rows are too few: (k,)."""
-    family = make_family(rows, error, random_state)
+    family = make_family(rows, error, random_state, n_draws)
     subject = group_subject(rows, family, None, sampled=True)
     low, high = subject.simultaneous(family)
     return np.asarray(np.maximum(np.abs(low), np.abs(high)))
 
 
-def _betting_bounds(
+def betting_bounds(
     rows: AuditRows, moments: Moments, span: float, error: float, random_state: Any
 ) -> FloatArray:
     """Bounds of gaps, each of which fails with probability `error` at most: (k,).
@@ -227,7 +229,7 @@ def _betting_bounds(
             random_state,
         )
         bounds.append(min(others * difference, span))
-    return np.array(bounds)
+    return np.maximum(bounds, np.abs(moments.gaps))
 
 
 def _absent(groups: Iterable[Hashable] | None, model: Any, found: Groups) -> tuple[Hashable, ...]:

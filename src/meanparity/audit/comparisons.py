@@ -69,7 +69,9 @@ def is_two_valued(values: FloatArray) -> bool:
     low, high = values.min(), values.max()
     if not np.all((values == low) | (values == high)):
         return False
-    return bool((low in (0, 1) and high in (0, 1)) or (low < high and len(values) >= _FEWEST_OF_TWO))
+    return bool(
+        (low in (0, 1) and high in (0, 1)) or (low < high and len(values) >= _FEWEST_OF_TWO)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +129,8 @@ class NumberComparison:
         outside = own.sum() - own > 0
         rows = np.minimum(moments.counts, moments.rest_counts) >= FEWEST_ROWS
         low, high = self._ends
-        return np.asarray(rows & own & outside & np.isfinite(low) & np.isfinite(high))
+        finite = np.isfinite(low) & np.isfinite(high)
+        return np.asarray(np.logical_and.reduce([rows, own, outside, finite]))
 
     @cached_property
     def strengths(self) -> FloatArray:
@@ -156,8 +159,9 @@ class NumberComparison:
 
     def limits_at(self, strength: float) -> Limits:
         """Limits at a multiple of these quantiles."""
-        low, high = self._ends
-        return self._between(strength * low, strength * high)
+        low, high = (np.where(self.told, end, np.inf) for end in self._ends)
+        with np.errstate(invalid="ignore"):  # 0·∞, where nothing is told
+            return self._between(strength * low, strength * high)
 
     def _between(self, low: FloatArray, high: FloatArray) -> Limits:
         moments = self.moments

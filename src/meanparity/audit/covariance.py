@@ -78,13 +78,13 @@ class CovarianceComparison:
     def _quantiles(self, error: float) -> FloatArray:
         """Distances of the two quantiles of the drawn statistics from zero: (2,)."""
         ends = np.quantile(self.statistics, [error / 2, 1 - error / 2], method="nearest")
-        return np.maximum(ends * [-1, 1], 1e-9)
+        return np.asarray(np.maximum(ends * [-1, 1], 1e-9))
 
     def _strength(self, statistics: FloatArray) -> FloatArray:
         if not self.told[0]:
             return np.zeros(np.shape(statistics))
         low, high = self._ends
-        return np.where(statistics > 0, statistics / high, statistics / low)
+        return np.asarray(np.where(statistics > 0, statistics / high, statistics / low))
 
     @property
     def strengths(self) -> FloatArray:
@@ -106,12 +106,15 @@ class CovarianceComparison:
 
     def limits_at(self, strength: float) -> Limits:
         """Limits between which the covariance would have at most this strength: (1,) each."""
-        return self._between(strength * self._ends)
+        return self._between(strength * self._ends if self.told[0] else self._ends)
 
     def _between(self, ends: FloatArray) -> Limits:
         if not self.told[0]:
             return np.array([-np.inf]), np.array([np.inf])
-        low, high = self.gap - self.standard_error * ends[1], self.gap + self.standard_error * ends[0]
+        low, high = (
+            self.gap - self.standard_error * ends[1],
+            self.gap + self.standard_error * ends[0],
+        )
         return np.array([low]), np.array([high])
 
     def detectable(self, power: float) -> FloatArray:

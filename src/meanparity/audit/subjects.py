@@ -121,7 +121,9 @@ class Family:
         return np.where(comparison.told, found, 0.0)
 
 
-def make_family(rows: AuditRows, error: float, random_state: Any) -> Family:
+def make_family(
+    rows: AuditRows, error: float, random_state: Any, n_draws: int | None = None
+) -> Family:
     """The draws that all findings about these rows share."""
     seed = check_random_state(random_state).randint(2**31)
     k = len(rows.numbers) + (0 if rows.groups is None else rows.groups.n_groups)
@@ -130,7 +132,7 @@ def make_family(rows: AuditRows, error: float, random_state: Any) -> Family:
     if two_valued and low == high:  # all 0 or all 1
         low, high = 0.0, 1.0
     rng = np.random.default_rng(seed)
-    return Family(error, two_valued, low, high - low, number_of_draws(k), rng)
+    return Family(error, two_valued, low, high - low, n_draws or number_of_draws(k), rng)
 
 
 def group_subject(

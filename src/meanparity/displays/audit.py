@@ -58,7 +58,13 @@ class AuditDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, *, sensitive_features: Any, ax: Axes | None = None, **options: Any
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        sensitive_features: Any,
+        ax: Axes | None = None,
+        **options: Any,
     ) -> AuditDisplay:
         """Audit the predictions of a fitted estimator and draw the result."""
         return cls.from_predictions(

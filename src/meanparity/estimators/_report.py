@@ -48,7 +48,7 @@ class Reporting:
         >>> from meanparity.datasets import make_synthetic
         >>> X, y, s = make_synthetic(300, random_state=0)
         >>> print(ParityRidge().fit(X, y, sensitive_features=s).summary())
-        ParityRidge with 5 columns. Predictions have the same mean in every group of sensitive.
+        ParityRidge with 5 columns. The mean prediction is the same in every group of sensitive.
         Groups in the training rows: -0.1 (152 rows), 0.1 (148 rows).
         Largest gap on the training rows: zero, up to rounding.
         """
@@ -59,7 +59,9 @@ class Reporting:
             lines[0] += f" {comparison.description}"
         if hasattr(self, "alpha_"):
             lines.append(f"Penalty chosen by predictions for held-out rows: {self.alpha_:.4g}.")
-        shown = [f"{key} ({n:,} rows)" for key, n in list(self.group_counts_.items())[:_MOST_GROUPS]]
+        shown = [
+            f"{key} ({n:,} rows)" for key, n in list(self.group_counts_.items())[:_MOST_GROUPS]
+        ]
         more = len(self.group_counts_) - len(shown)
         if shown:
             groups = ", ".join(shown) + (f", and {more} more" if more else "")
@@ -70,7 +72,7 @@ class Reporting:
             sizes = {name: float(np.abs(gap).max()) for name, gap in (gaps or {}).items()}
             if sizes:
                 largest = max(sizes, key=sizes.__getitem__)
-                zero = sizes[largest] <= max(1e-9, 10 * self.parity_residual_)
+                zero = sizes[largest] <= 10 * self.parity_residual_
                 text = f"{sizes[largest]:.4g} ({largest})"
                 text = "zero, up to rounding" if zero and self.unfairness_ == 0 else text
                 lines.append(f"Largest gap on the {where}: {text}.")
