@@ -79,6 +79,7 @@ class Case:
 
     @property
     def sizes(self) -> np.ndarray:
+        """Number of rows of each group, or its expectation."""
         return np.array(LAYOUTS[self.layout])
 
     @property
@@ -100,6 +101,7 @@ class Case:
 
     @property
     def is_rate(self) -> bool:
+        """Whether values are 0 and 1."""
         return self.kind.startswith("rate")
 
     def samples(self, n: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -120,6 +122,7 @@ class Case:
             yield values, codes, weights
 
     def true_gaps(self, codes: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        """The gaps that intervals should contain, at the shares of the population or the rows."""
         shares = self.sizes / self.sizes.sum()
         if not self.sampled:
             shares = np.bincount(codes, weights, minlength=len(self.sizes))

@@ -6,7 +6,7 @@ import math
 
 
 def is_refuted(values, mean, error):
-    """Whether bets against a mean of `mean` or more multiply the stake by 1 / error at some time."""
+    """Whether bets against means from this one on ever multiply the stake by 1 / error."""
     stake, total, squares = 1.0, 0.5, 0.125
     n = len(values)
     for t, y in enumerate(values):

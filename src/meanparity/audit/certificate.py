@@ -11,7 +11,6 @@ import numpy as np
 from meanparity._typing import FloatArray
 from meanparity.audit.betting import difference_bound
 from meanparity.audit.checks import check_probability, format_number, require_several_groups
-from meanparity.audit.comparisons import FEWEST_ROWS
 from meanparity.audit.moments import Moments
 from meanparity.audit.proportions import share_limits
 from meanparity.audit.rows import AuditRows

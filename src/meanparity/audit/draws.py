@@ -56,7 +56,7 @@ class Pool:
     @property
     def widening(self) -> float:
         """How much wider intervals are because the residuals are themselves few, or skewed."""
-        return 1 + 0.7 * (3 + self.skewness**2) / len(self.residuals)
+        return 1 + 1.5 * (2 + self.skewness**2) / len(self.residuals)
 
     def scales(self, moments: Moments) -> FloatArray:
         """Spread of each group in units of the pool's: its own as far as it is known, (k,)."""
@@ -149,7 +149,7 @@ def _studentise(
     total = np.inf
     if moments.sampled:
         total = float(moments.sizes.sum())
-        rows = max(int(round(total)), 1)
+        rows = max(round(total), 1)
         shares = rng.multinomial(rows, moments.shares, size=len(means)) / rows
         shares = np.where(shares < 1, shares, 1 - 0.5 / rows)
     others = 1 - shares

@@ -9,7 +9,6 @@ from scipy import special
 
 from meanparity._typing import FloatArray
 
-
 _RARE, _COMMON = 5.0, 15.0  # counts up to which limits are exact, and from which they are Jeffreys'
 
 

@@ -110,7 +110,7 @@ class Family:
 
     def _with_shares(self, comparison: Comparison, moments: Moments) -> FloatArray:
         """Strengths of gaps whose shares are drawn as well: (B, k)."""
-        rows = max(int(round(float(moments.sizes.sum()))), 1)
+        rows = max(round(float(moments.sizes.sum())), 1)
         shares = self.rng.multinomial(rows, moments.shares, size=self.n_draws) / rows
         noise = np.sqrt(moments.shares * moments.others / rows)
         share_strengths = (moments.shares - shares) / noise / stats.norm.isf(self.error / 2)

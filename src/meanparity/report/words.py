@@ -112,7 +112,8 @@ def _where_not_imposed(summary: Summary) -> str:
     ]
     few = len(audit.findings) - len(assessed)
     if few:
-        sentences.append(f"In {few} other groups there are too few rows to tell.")
+        groups = "group" if few == 1 else "groups"
+        sentences.append(f"In {few} other {groups} there are too few rows to tell.")
     return " ".join(sentences)
 
 
