@@ -152,6 +152,7 @@ HARD = (
     Case("rate 0.97", "10, lopsided", 1, True),
     Case("rate 0.97", "100 | 500"),
     Case("normal", "30 | 30"),
+    Case("normal", "30 | 500", 0.5),
     Case("normal", "100 | 500", 3, True),
     Case("normal", "30 | 500", 3, True, True),
     Case("normal", "10 × 30"),

@@ -105,7 +105,8 @@ def _where_not_imposed(summary: Summary) -> str:
     together = " simultaneous" if len(assessed) > 1 else ""
     sentences = [
         f"{rows}, the largest {_difference(summary)} is {format_number(largest.gap)} "
-        f"({largest.name}; {100 * audit.confidence:.0f}%{together} confidence interval {interval}).",
+        f"({largest.name}; {100 * audit.confidence:.0f}%{together} confidence interval "
+        f"{interval}).",
         f"Without the constraint it is {format_number(before.gap)} in this group.",
         f"The difference is statistically significant in {significant or 'none'} of "
         f"{len(assessed)} groups ({100 * level:.0f}% level, adjusted for their number).",
