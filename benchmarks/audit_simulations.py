@@ -48,20 +48,20 @@ KINDS = {
 RATES = (0.02, 0.1, 0.5, 0.88, 0.97)
 LOPSIDED = (5, 10, 20, 30, 50, 70, 100, 150, 200, 500)
 LAYOUTS = {
-    "5 | 500": (5, 500),
-    "10 | 500": (10, 500),
-    "30 | 500": (30, 500),
-    "100 | 500": (100, 500),
-    "300 | 500": (300, 500),
-    "5 | 5": (5, 5),
-    "10 | 10": (10, 10),
-    "30 | 30": (30, 30),
-    "100 | 100": (100, 100),
-    "5 | 9 × 55": (5,) + 9 * (55,),
+    "5 / 500": (5, 500),
+    "10 / 500": (10, 500),
+    "30 / 500": (30, 500),
+    "100 / 500": (100, 500),
+    "300 / 500": (300, 500),
+    "5 / 5": (5, 5),
+    "10 / 10": (10, 10),
+    "30 / 30": (30, 30),
+    "100 / 100": (100, 100),
+    "5 / 9 × 55": (5,) + 9 * (55,),
     "10 × 30": 10 * (30,),
     "10, lopsided": LOPSIDED,
-    "20 | 380": (20, 380),
-    "100 | 300": (100, 300),
+    "20 / 380": (20, 380),
+    "100 / 300": (100, 300),
     "20 × 30": 20 * (30,),
     "20, lopsided": LOPSIDED + LOPSIDED[::-1],
 }
@@ -131,36 +131,36 @@ class Case:
 
 
 HARD = (
-    Case("lognormal 1", "5 | 500"),
-    Case("lognormal 1", "30 | 500", 3, True),
+    Case("lognormal 1", "5 / 500"),
+    Case("lognormal 1", "30 / 500", 3, True),
     Case("lognormal 1", "10 × 30"),
     Case("lognormal 1", "10, lopsided", 3, True),
     Case("lognormal 1", "20, lopsided"),
-    Case("exponential", "10 | 500", 3, True),
-    Case("exponential", "30 | 30", 1, True),
+    Case("exponential", "10 / 500", 3, True),
+    Case("exponential", "30 / 30", 1, True),
     Case("exponential", "20 × 30"),
-    Case("Poisson 0.5", "5 | 500"),
-    Case("Poisson 0.5", "10 | 500"),
+    Case("Poisson 0.5", "5 / 500"),
+    Case("Poisson 0.5", "10 / 500"),
     Case("Poisson 0.5", "10, lopsided"),
-    Case("rate 0.02", "5 | 500"),
+    Case("rate 0.02", "5 / 500"),
     Case("rate 0.02", "10, lopsided", 1, True),
-    Case("rate 0.1", "30 | 500", 1, True),
-    Case("rate 0.5", "30 | 500"),
-    Case("rate 0.5", "30 | 500", 1, True),
-    Case("rate 0.88", "5 | 500"),
+    Case("rate 0.1", "30 / 500", 1, True),
+    Case("rate 0.5", "30 / 500"),
+    Case("rate 0.5", "30 / 500", 1, True),
+    Case("rate 0.88", "5 / 500"),
     Case("rate 0.88", "20, lopsided"),
     Case("rate 0.97", "10, lopsided", 1, True),
-    Case("rate 0.97", "100 | 500"),
-    Case("normal", "30 | 30"),
-    Case("normal", "30 | 500", 0.5),
-    Case("normal", "100 | 500", 3, True),
-    Case("normal", "30 | 500", 3, True, True),
+    Case("rate 0.97", "100 / 500"),
+    Case("normal", "30 / 30"),
+    Case("normal", "30 / 500", 0.5),
+    Case("normal", "100 / 500", 3, True),
+    Case("normal", "30 / 500", 3, True, True),
     Case("normal", "10 × 30"),
 )
 CERTIFIED = tuple(
     Case(kind, layout, gap, True)
     for kind in ("Pareto 2.1", "lognormal 1.5", "lognormal 1", "rate 0.02", "rate 0.5")
-    for layout in ("20 | 380", "100 | 300")
+    for layout in ("20 / 380", "100 / 300")
     for gap in (1, -1)
     if not (kind == "rate 0.02" and gap < 0)
 )
@@ -275,7 +275,7 @@ def cases(*, quick: bool) -> Iterator[Case]:
             yield Case(kind, layout)
             yield Case(kind, layout, 1, True)
             yield Case(kind, layout, 3, True)
-        for layout in ("30 | 500", "100 | 100", "10, lopsided"):
+        for layout in ("30 / 500", "100 / 100", "10, lopsided"):
             yield Case(kind, layout, 0, True, True)
             yield Case(kind, layout, 3, True, True)
 

@@ -176,7 +176,7 @@ def test_audit_with_shares_and_counts(folder, tmp_path):
     )
     assert counts["n_rows"] == 2 * sampling["n_rows"]
     assert counts["findings"][0]["standard_error"] < sampling["findings"][0]["standard_error"]
-    with pytest.raises(ValueError, match="'half' is not a number. Pass shares such as F=0.5"):
+    with pytest.raises(ValueError, match=r"'half' is not a number\. Pass shares such as F=0\.5"):
         run("audit", *asked, "--shares", "F=half,M=0.5")
     with pytest.raises(ValueError, match="shares='census' is not known"):
         run("audit", *asked, "--shares", "census")
