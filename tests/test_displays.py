@@ -5,6 +5,7 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
@@ -18,8 +19,9 @@ from meanparity import (
     ParityKernelRidge,
     ParityRidge,
 )
+from meanparity.audit import audit
 from meanparity.datasets import make_synthetic
-from meanparity.displays import GroupDistributionDisplay, TradeoffDisplay
+from meanparity.displays import AuditDisplay, GroupDistributionDisplay, TradeoffDisplay
 from meanparity.metrics import group_means, mean_parity_gap
 
 matplotlib.use("Agg")
@@ -544,3 +546,43 @@ def test_frontiers_of_different_budgets_have_no_common_axis(model):
     both = {kind: tradeoff.training_frontier(kind) for kind in ("gap", "smd")}
     with pytest.raises(ValueError, match=r"have the budgets \['gap', 'smd'\]\. Draw one kind"):
         TradeoffDisplay(curve, frontiers=both)
+
+
+# --- audits
+
+
+@pytest.mark.parametrize("k", [2, 7, 50])
+def test_an_audit_is_drawn_as_ordered_gaps_with_simultaneous_intervals(k):
+    rng = np.random.default_rng(k)
+    s = np.repeat([f"g{j:02d}" for j in range(k)], 12)
+    found = audit(rng.normal(size=12 * k) + (s == "g01"), sensitive_features=s, within=0.5)
+    display = AuditDisplay(found).plot()
+    ordered = sorted(found.findings, key=lambda f: f.gap)
+    assert display.names_ == [f.name for f in reversed(ordered)]
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert labels == [f"{f.name} (12)" for f in ordered]
+    bars = [line for line in display.ax_.lines if len(line.get_xdata()) == 2][:k]
+    for bar, f in zip(bars, ordered, strict=True):
+        assert bar.get_xdata() == pytest.approx([f.low_all, f.high_all])
+    (band,) = display.ax_.patches
+    assert [band.get_x(), band.get_x() + band.get_width()] == [-0.5, 0.5]
+    assert display.ax_.get_title() == "Band: gaps of at most 0.5"
+    assert display.ax_.get_xlabel() == "Gap to all rows, simultaneous 95 % intervals"
+    plt.close(display.figure_)
+
+
+def test_gaps_that_are_not_told_have_no_interval():
+    rng = np.random.default_rng(0)
+    s = np.repeat(["a", "b", "c"], [40, 40, 2])
+    model = LinearRegression().fit(rng.normal(size=(82, 2)), rng.normal(size=82))
+    axes = plt.figure().subplots()
+    X = rng.normal(size=(82, 2))
+    display = AuditDisplay.from_estimator(model, X, sensitive_features=s, ax=axes)
+    assert display.ax_ is axes
+    assert "c (2, too few rows)" in [label.get_text() for label in axes.get_yticklabels()]
+    assert not axes.patches
+    bars = [
+        line for line in axes.lines if line.get_color() == "#0072B2" and len(line.get_xdata()) == 2
+    ]
+    assert len(bars) == 2
+    plt.close(axes.figure)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 
 import numpy as np
@@ -13,11 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from meanparity.audit import audit, resample
-from meanparity.audit.gaps import _holm
-from meanparity.audit.moments import Moments
+from benchmarks.audit_simulations import HARD, simulate
+from meanparity.audit import audit, audit_errors
+from meanparity.audit.comparisons import share_of_draws
+from meanparity.audit.draws import Pool, number_of_draws
+from meanparity.audit.moments import Moments, difference_variances
+from meanparity.audit.proportions import share_limits
 from meanparity.data import Groups
 from tests.oracles import metrics as oracle
+from tests.oracles import proportions
 
 
 def sample(seed=0, sizes=(40, 25), spread=(1.0, 2.0), shift=(0.0, 0.7)):
@@ -29,31 +32,52 @@ def sample(seed=0, sizes=(40, 25), spread=(1.0, 2.0), shift=(0.0, 0.7)):
     return np.concatenate(parts), np.repeat([f"g{j}" for j in range(len(sizes))], sizes)
 
 
-def test_two_groups_are_welchs_test():
-    x, s = sample()
-    found = audit(x, sensitive_features=s, within=1.0)
-    a, b = x[s == "g0"], x[s == "g1"]
-    test = stats.ttest_ind(a, b, equal_var=False)
-    interval = test.confidence_interval(0.95)
-    for finding, sign, other in zip(found.findings, (1, -1), (25 / 65, 40 / 65), strict=True):
-        assert finding.p_value == pytest.approx(test.pvalue, rel=1e-10)
-        assert finding.gap == pytest.approx(sign * other * (a.mean() - b.mean()), rel=1e-12)
-        ends = sorted(sign * other * end for end in interval)
-        assert (finding.low, finding.high) == pytest.approx(ends, rel=1e-10)
+def test_two_groups_are_one_comparison():
+    """One p-value, adjusted or not; close to Welch's for normal values of many rows."""
+    x, s = sample(sizes=(160, 90), shift=(0.0, 0.5))
+    test = stats.ttest_ind(x[s == "g0"], x[s == "g1"], equal_var=False)
+    for options in ({}, {"shares": "fixed"}, {"sample_weight": np.linspace(0.5, 2, 250)}):
+        one, other = audit(x, sensitive_features=s, **options).findings
+        assert one.p_value == other.p_value == one.p_adjusted == other.p_adjusted
+        if "sample_weight" not in options:
+            assert one.p_value == pytest.approx(test.pvalue, abs=0.02)
+    one, other = audit((x > 0.5).astype(float), sensitive_features=s).findings
+    assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
+    assert one.p_adjusted == pytest.approx(one.p_value, abs=0.02)
 
 
-def test_equivalence_is_two_one_sided_tests():
+def test_with_fixed_shares_two_intervals_are_one_interval_in_two_scales():
+    x, s = sample(sizes=(60, 40))
+    one, other = audit(x, sensitive_features=s, shares="fixed").findings
+    assert one.gap == pytest.approx(-other.gap * 40 / 60)
+    assert (one.low, one.high) == pytest.approx((-other.high * 2 / 3, -other.low * 2 / 3))
+    assert (one.low_all, one.high_all) == pytest.approx((one.low, one.high), abs=0.01)
+
+
+def test_intervals_and_p_values_agree():
+    """A gap is significant exactly if its interval excludes zero: by itself, and adjusted."""
+    rng = np.random.default_rng(0)
+    for trial in range(60):
+        s = rng.choice(["a", "b", "c"], 60)
+        x = rng.exponential(size=60) + 0.4 * (s == "c")
+        x = (x > 1).astype(float) if trial % 2 else x
+        shares = "sampled" if trial % 4 < 2 else "fixed"
+        for f in audit(x, sensitive_features=s, shares=shares).findings:
+            for low, high, p in ((f.low, f.high, f.p_value), (f.low_all, f.high_all, f.p_adjusted)):
+                if abs(p - 0.05) > 0.012:  # the two tables of draws differ slightly
+                    assert (p < 0.05) == (low > 0 or high < 0)
+            assert f.p_value <= f.p_adjusted
+            assert f.low_all <= f.low + 0.02
+            assert f.high_all >= f.high - 0.02
+
+
+def test_equivalence_is_the_interval_of_two_one_sided_tests():
     x, s = sample(1, shift=(0.0, 0.1))
-    a, b = x[s == "g0"], x[s == "g1"]
-    within = 0.4
-    found = audit(x, sensitive_features=s, within=within).findings[0]
-    limit = within / (25 / 65)  # of the difference of the two means
-    sides = [
-        stats.ttest_ind(a + limit, b, equal_var=False, alternative="greater").pvalue,
-        stats.ttest_ind(a - limit, b, equal_var=False, alternative="less").pvalue,
-    ]
-    assert found.p_outside == pytest.approx(max(sides), rel=1e-10)
-    assert found.equivalent == (max(sides) <= 0.05)
+    wide = audit(x, sensitive_features=s, confidence=0.9).findings[0]
+    reach = max(-wide.low, wide.high)
+    for within, expected in ((1.02 * reach, True), (0.98 * reach, False)):
+        found = audit(x, sensitive_features=s, within=within).findings[0]
+        assert found.equivalent == expected
 
 
 def test_a_harmless_gap_can_be_shown_only_with_enough_rows():
@@ -63,38 +87,108 @@ def test_a_harmless_gap_can_be_shown_only_with_enough_rows():
         assert [finding.equivalent for finding in found.findings] == [expected] * 2
 
 
-@pytest.mark.parametrize("sizes", [(30, 12, 50, 7), (30, 12, 2, 1), (4, 2, 1, 1)])
-def test_several_groups_spelled_out(sizes):
-    """A group of one row has the variance, and the degrees of freedom, of all groups together."""
-    x, s = sample(3, sizes=sizes, shift=(0.0, 0.5, -0.2))
-    found = audit(x, sensitive_features=s)
+@pytest.mark.parametrize("shares", ["fixed", "sampled"])
+def test_standard_errors_spelled_out(shares):
+    x, s = sample(3, sizes=(30, 12, 50, 7), shift=(0.0, 0.5, -0.2))
+    found = audit(x, sensitive_features=s, shares=shares)
     names, counts = np.unique(s, return_counts=True)
-    shares = counts / len(x)
+    p, n = counts / len(x), len(x)
     inside = [x[s == name] for name in names]
-    left = len(x) - 4
-    pooled = sum(((part - part.mean()) ** 2).sum() for part in inside) / left
-    v = np.array([part.var(ddof=1) / len(part) if len(part) > 1 else pooled for part in inside])
-    below = np.where(counts > 1, counts - 1, left)
+    m = np.array([part.mean() for part in inside])
+    v = np.array([part.var(ddof=1) / len(part) for part in inside])
     for j, finding in enumerate(found.findings):
-        weights = np.where(np.arange(4) == j, 1 - shares, shares) ** 2 * v
-        freedom = weights.sum() ** 2 / (weights**2 / below).sum()
-        assert finding.group == names[j]
+        others = np.arange(4) != j
+        rest = (p * m)[others].sum() / p[others].sum()
+        of_rest = (p**2 * v)[others].sum() / p[others].sum() ** 2
+        variance = (1 - p[j]) ** 2 * (v[j] + of_rest)
+        if shares == "sampled":
+            mixture = (p * (m - rest) ** 2)[others].sum() / p[others].sum()
+            variance += (1 - p[j]) ** 2 * mixture / (n * p[others].sum())
+            variance += (m[j] - rest) ** 2 * p[j] * (1 - p[j]) / n
         assert finding.size == counts[j]
-        assert finding.mean == pytest.approx(inside[j].mean())
-        assert finding.gap == pytest.approx(inside[j].mean() - x.mean())
-        assert finding.standard_error == pytest.approx(np.sqrt(weights.sum()))
-        t = abs(finding.gap) / finding.standard_error
-        assert finding.p_value == pytest.approx(2 * stats.t.sf(t, freedom), rel=1e-9)
-        needed = stats.t.ppf(0.975, freedom) + stats.t.ppf(0.8, freedom)
-        assert finding.detectable == pytest.approx(needed * finding.standard_error)
-        half = stats.t.ppf(0.975, freedom) * finding.standard_error
-        ends = (finding.gap - half, finding.gap + half)
-        assert (finding.low, finding.high) == pytest.approx(ends)
+        assert finding.mean == pytest.approx(m[j])
+        assert finding.gap == pytest.approx(m[j] - x.mean())
+        assert finding.standard_error == pytest.approx(np.sqrt(variance))
+        assert finding.low < finding.gap < finding.high
     assert found.smd == pytest.approx(oracle.smd(x, s))
     assert found.max_gap == pytest.approx(max(abs(part.mean() - x.mean()) for part in inside))
     assert found.wasserstein == pytest.approx(oracle.dpd(x, s))
     between = sum(n * f.gap**2 for n, f in zip(counts, found.findings, strict=True))
     assert found.r_squared == pytest.approx(between / ((x - x.mean()) ** 2).sum())
+
+
+def test_sampled_shares_have_the_variance_of_the_influence_function():
+    """``1[i∈j](f_i − m_j)/p_j − (f_i − m)``, whose variance is n times that of the gap."""
+    x, s = sample(5, sizes=(3000, 1000, 500), shift=(0.0, 3.0, -2.0))
+    for f in audit(x, sensitive_features=s).findings:
+        inside = s == f.group
+        influence = inside * (x - x[inside].mean()) / inside.mean() - (x - x.mean())
+        assert f.standard_error == pytest.approx(influence.std() / np.sqrt(4500), rel=2e-3)
+
+
+def test_drawn_variances_are_those_of_the_moments():
+    x, s = sample(6, sizes=(20, 9, 13))
+    moments = Moments.from_values(x, Groups.from_columns(s))
+    centred, parts = moments.means - x.mean(), moments.variances / moments.sizes
+    found = difference_variances(centred[None], parts[None], moments.shares[None], 42.0)
+    assert np.sqrt(found[0]) == pytest.approx(moments.difference_errors)
+
+
+def test_given_shares_replace_those_of_the_rows():
+    x, s = sample(7, sizes=(30, 20, 10))
+    shares = {"g0": 0.2, "g1": 0.3, "g2": 0.5}
+    found = audit(x, sensitive_features=s, shares=shares)
+    m = {f.group: f.mean for f in found.findings}
+    overall = sum(shares[name] * m[name] for name in shares)
+    assert found.mean == pytest.approx(overall)
+    assert [f.gap for f in found.findings] == pytest.approx([m[n] - overall for n in shares])
+    assert found.shares == "given"
+    assert "Shares of the groups are those that were given." in str(found)
+    of_rows = {"g0": 0.5, "g1": 1 / 3, "g2": 1 / 6}
+    given = audit(x, sensitive_features=s, shares=of_rows).findings
+    fixed = audit(x, sensitive_features=s, shares="fixed").findings
+    for a, b in zip(given, fixed, strict=True):
+        assert (a.gap, a.low, a.high) == pytest.approx((b.gap, b.low, b.high))
+
+
+@pytest.mark.parametrize("count", [0, 3, 5])
+def test_limits_of_few_events_are_exact(count):
+    for n in (count + 4, 30):
+        found = share_limits(count / n, n, 0.05)
+        rare = min(count, n - count) <= 5
+        expected = proportions.exact_limits(count, n, 0.05)
+        assert rare
+        assert [float(end) for end in found] == pytest.approx(expected, abs=1e-9)
+
+
+def test_limits_of_many_events_are_those_of_jeffreys():
+    found = share_limits(0.5, 40, 0.05)
+    expected = stats.beta(20.5, 20.5).ppf([0.025, 0.975])
+    assert [float(end) for end in found] == pytest.approx(expected)
+    between = share_limits(10 / 40, 40, 0.05)
+    exact, jeffreys = stats.beta(10, 31).ppf(0.025), stats.beta(10.5, 30.5).ppf(0.025)
+    assert exact < between[0] < jeffreys
+
+
+def test_two_equal_values_of_0_and_1_tell_little():
+    x = np.append(np.tile([0.0, 1.0], 250), [1.0, 1.0])
+    s = np.append(np.repeat("a", 500), ["b", "b"])
+    for finding in audit(x, sensitive_features=s).findings:
+        assert finding.p_value > 0.1
+        assert finding.low < 0 < finding.high
+
+
+def test_any_two_values_are_proportions():
+    rng = np.random.default_rng(1)
+    s, events = rng.choice(["a", "b"], 80), rng.random(80) < 0.2
+    one = audit(events.astype(float), sensitive_features=s, within=0.2).findings
+    other = audit(np.where(events, 5.0, 3.0), sensitive_features=s, within=0.4).findings
+    for a, b in zip(one, other, strict=True):
+        assert (b.low, b.high, b.detectable) == pytest.approx(
+            (2 * a.low, 2 * a.high, 2 * a.detectable)
+        )
+        assert b.p_value == pytest.approx(a.p_value)
+        assert b.mean == pytest.approx(3 + 2 * a.mean)
 
 
 def test_moments_ignore_rows_without_weight():
@@ -114,24 +208,57 @@ def test_moments_ignore_rows_without_weight():
     assert every.variances == pytest.approx(without.variances)
 
 
-def test_adjusted_p_values_spelled_out():
-    x, s = sample(4, sizes=(30, 25, 50, 20, 9), shift=(0.0, 0.5, -0.2))
-    found = audit(x, sensitive_features=s).findings
-    p = sorted((finding.p_value, finding.p_holm, finding.p_bh) for finding in found)
-    k, holm = len(p), 0.0
-    for i, (raw, adjusted, _) in enumerate(p):
-        holm = max(holm, min(1.0, (k - i) * raw))
-        assert adjusted == pytest.approx(holm)
-    bh = 1.0
-    for i, (raw, _, adjusted) in reversed(list(enumerate(p))):
-        bh = min(bh, raw * k / (i + 1))
-        assert adjusted == pytest.approx(bh)
+def test_adjusted_p_values_are_those_of_the_largest_strength():
+    """With groups that all look alike, about as large as Šidák's."""
+    rng = np.random.default_rng(4)
+    x, s = rng.normal(size=600), np.repeat(list("abcdef"), 100)
+    for f in audit(x, sensitive_features=s).findings:
+        assert f.p_value <= f.p_adjusted <= 1
+        assert f.p_adjusted == pytest.approx(1 - (1 - f.p_value) ** 6, abs=0.05)
 
 
-def test_adjusted_p_values_end_at_one():
-    assert _holm(np.array([0.6, 0.7])).tolist() == [1.0, 1.0]
-    assert _holm(np.array([0.3, 0.2])) == pytest.approx([0.4, 0.4])
-    assert _holm(np.array([0.9, 0.01, 0.3])) == pytest.approx([0.9, 0.03, 0.6])
+def test_draws_that_reach_a_value_are_counted_with_the_data():
+    assert share_of_draws(np.array([[-0.5, 0.1], [0.2, 0.3]]), np.array([0.5, 0.4])) == (
+        pytest.approx([2 / 3, 1 / 3])
+    )
+
+
+def test_drawn_means_have_the_moments_of_their_pool():
+    rng = np.random.default_rng(0)
+    residuals = rng.exponential(size=5000) - 1
+    groups = Groups.from_columns(np.zeros(5000, dtype=int))
+    pool = Pool.from_values(residuals, groups, Moments.from_values(residuals, groups))
+    weight = np.tile([0.5, 1.5], 200)
+    for draw in (
+        pool.sample_means(400, None, 20_000, rng),
+        pool.sample_means(400, np.ones(400), 20_000, rng),
+        pool.normal_means(400.0, 20_000, rng),
+    ):
+        mean, variance = draw
+        assert mean.std() == pytest.approx(pool.spread / 20, rel=0.03)
+        assert stats.skew(mean) == pytest.approx(pool.skewness / 20, abs=0.06)
+        assert variance.mean() == pytest.approx(pool.spread**2 / 400, rel=0.02)
+        assert np.corrcoef(mean, variance)[0, 1] == pytest.approx(
+            pool.skewness / np.sqrt(pool.kurtosis - 1), abs=0.05
+        )
+    mean, variance = pool.sample_means(400, weight, 20_000, rng)
+    expected = pool.spread**2 * (weight**2).sum() / weight.sum() ** 2
+    assert mean.var() == pytest.approx(expected, rel=0.05)
+    assert variance.mean() == pytest.approx(expected, rel=0.02)
+
+
+def test_many_groups_have_fewer_draws():
+    assert [number_of_draws(k) for k in (2, 4000, 10_000, 10**6)] == [4999, 4999, 2000, 999]
+
+
+def test_detectable_gaps_are_found_as_often_as_they_say():
+    rng, s = np.random.default_rng(3), np.repeat(["a", "b"], [200, 50])
+    needed = audit(rng.normal(size=250), sensitive_features=s).findings[1].detectable
+    found = 0
+    for _ in range(150):
+        x = rng.normal(size=250) + (s == "b") * needed / 0.8
+        found += audit(x, sensitive_features=s).findings[1].p_value <= 0.05
+    assert 0.68 <= found / 150 <= 0.92
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-6, 1e9])
@@ -230,7 +357,9 @@ def test_strata_are_audits_of_their_own():
         alone = audit(x[inside], sensitive_features=s[inside])
         rows = [f for f in found.findings if f.stratum == stratum]
         assert [f.gap for f in rows] == pytest.approx([f.gap for f in alone.findings])
-        assert [f.p_value for f in rows] == pytest.approx([f.p_value for f in alone.findings])
+        assert [f.p_value for f in rows] == pytest.approx(
+            [f.p_value for f in alone.findings], abs=0.03
+        )
     assert len(found.findings) == 4
     assert "Not compared, because they contain only one group: top." in str(found)
 
@@ -267,100 +396,135 @@ def test_a_column_is_as_good_as_a_list():
     assert audit(x[:, None], sensitive_features=s, y_true=(x + 1)[:, None]) == plain
 
 
-def test_permutations_are_those_of_all_orders():
-    x, s = np.array([1.0, 4.0, 2.0, 7.0, 9.0, 3.0]), np.array(list("aabbbb"))
-    found = audit(x, sensitive_features=s, method="resampling", n_resamples=9999, random_state=0)
-
-    def t(pair):
-        return abs(stats.ttest_ind(x[list(pair)], np.delete(x, pair), equal_var=False).statistic)
-
-    as_large = [t(pair) >= t((0, 1)) - 1e-12 for pair in itertools.combinations(range(6), 2)]
-    assert found.findings[0].p_value == pytest.approx(np.mean(as_large))
-
-
-def test_the_bootstrap_agrees_with_the_formula_for_many_rows():
-    x, s = sample(10, sizes=(300, 200, 150))
-    one = audit(x, sensitive_features=s)
-    other = audit(x, sensitive_features=s, method="resampling", n_resamples=2000, random_state=1)
-    assert other.method == "resampling"
-    for a, b in zip(one.findings, other.findings, strict=True):
-        width = a.high - a.low
-        assert (b.low, b.high) == pytest.approx((a.low, a.high), abs=0.1 * width)
-        assert b.p_value == pytest.approx(a.p_value, abs=0.03)
-    again = audit(x, sensitive_features=s, method="resampling", n_resamples=2000, random_state=1)
-    assert again == other
+def test_weights_that_are_counts_repeat_rows():
+    x, s = sample(7)
+    weight = np.random.default_rng(0).integers(0, 4, len(x))
+    found = audit(x, sensitive_features=s, sample_weight=weight, weight_kind="counts", y_true=x / 2)
+    repeated = audit(
+        np.repeat(x, weight),
+        sensitive_features=np.repeat(s, weight),
+        y_true=np.repeat(x, weight) / 2,
+    )
+    assert found.findings == repeated.findings
+    assert found.n_rows == weight.sum()
+    assert "Weights are counts" in str(found)
+    with pytest.raises(ValueError, match=r"contains 3\.5, which is not a number of rows"):
+        audit(x, sensitive_features=s, sample_weight=weight + 0.5, weight_kind="counts")
+    with pytest.raises(ValueError, match=r"counts 65,000,000,000 rows"):
+        audit(x, sensitive_features=s, sample_weight=np.full(65, 1e9), weight_kind="counts")
 
 
-def test_resampled_rows_take_at_most_256_mebibytes_at_a_time():
-    assert 8 * 2**15 * resample._batch_size(np.zeros(2**15), 9999) == 256 * 2**20
-    assert resample._batch_size(np.zeros(2**15), 1000) == 1000
-    assert resample._batch_size(np.zeros(3 * 2**13), 9999) == 1365
-    assert resample._batch_size(np.broadcast_to(0.0, 2**26), 9999) == 1
+def test_sensitive_numbers_are_audited_as_numbers():
+    rng = np.random.default_rng(0)
+    age, sex = rng.integers(18, 90, 300), rng.choice(["F", "M"], 300)
+    x = 0.02 * age + rng.normal(size=300)
+    found = audit(x, sensitive_features={"sex": sex, "age": age})
+    assert [f.name for f in found.findings] == ["F", "M", "age (covariance)"]
+    number = found.findings[2]
+    assert number.is_number
+    z = (age - age.mean()) / age.std()
+    assert number.gap == pytest.approx(np.mean(z * x))
+    assert number.p_adjusted <= 0.01
+    assert found.max_gap == pytest.approx(number.gap)
+    assert found.smd == pytest.approx(sum(abs(f.gap) for f in found.findings[:2]))
+    alone = audit(x, sensitive_features={"age": age})
+    assert alone.wasserstein is None
+    assert "Wasserstein" not in str(alone)
+    assert len(audit(x, sensitive_features=age, continuous=[]).findings) == len(np.unique(age))
+    test = stats.linregress(age, x)
+    many = audit(np.tile(x, 8), sensitive_features=np.tile(age, 8)).findings[0]
+    assert number.standard_error == pytest.approx(test.stderr * age.std(), rel=0.15)
+    assert (many.high - many.low) * np.sqrt(8) == pytest.approx(number.high - number.low, rel=0.1)
 
 
-def test_all_batches_of_resamples_together_are_one(monkeypatch):
-    x, s = sample(15, sizes=(9, 8, 7))
-    options = {"method": "resampling", "n_resamples": 200, "random_state": 2}
-    whole = audit(x, sensitive_features=s, **options)
-    monkeypatch.setattr(resample, "_BATCH_BYTES", 8 * 24 * 70)
-    parts = audit(x, sensitive_features=s, **options)
-    for a, b in zip(whole.findings, parts.findings, strict=True):
-        assert (a.low, a.high) == pytest.approx((b.low, b.high), abs=0.5 * (a.high - a.low))
-        assert a.p_value == pytest.approx(b.p_value, abs=0.15)
+def test_numbers_of_few_rows_or_without_spread_are_not_told():
+    age = np.arange(9) + 0.5
+    few = audit(np.arange(9.0) ** 2, sensitive_features=age).findings[0]
+    same = audit(np.full(40, 2.5), sensitive_features=np.arange(40) + 0.5).findings[0]
+    for finding in (few, same):
+        assert finding.too_few_rows
+        assert np.isnan(finding.p_value)
+        assert (finding.low, finding.high, finding.detectable) == (-np.inf, np.inf, np.inf)
+
+
+def test_errors_are_audited_like_any_numbers():
+    x, s = sample(8)
+    y = x - np.where(s == "g0", 0.25, -0.5)
+    found = audit_errors(y, x, sensitive_features=s, error="absolute", within=0.5)
+    assert [f.mean for f in found.findings] == pytest.approx([0.25, 0.5])
+    assert found.within == 0.5
+
+
+def test_the_seed_decides():
+    x, s = sample(10)
+    again = [audit(x, sensitive_features=s, random_state=seed) for seed in (0, 0, 1)]
+    assert again[0] == again[1] == audit(x, sensitive_features=s)
+    assert again[0].findings[0].low != again[2].findings[0].low
 
 
 # --- odd input
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 1e12, -3e-7])
-@pytest.mark.parametrize("method", ["analytic", "resampling"])
-def test_constant_predictions_have_no_gap(value, method):
-    options = {"n_resamples": 99, "random_state": 0} if method == "resampling" else {}
-    found = audit([value] * 7, sensitive_features=list("aaabbcc"), method=method, **options)
+def test_constant_predictions_have_no_gap(value):
+    found = audit([value] * 7, sensitive_features=list("aaabbcc"))
     for finding in found.findings:
         assert finding.gap == pytest.approx(0.0, abs=1e-15 * abs(value))
-        assert finding.p_value == 1.0
+        assert finding.too_few_rows == (value not in (0.0, 1.0))
+        if not finding.too_few_rows:
+            assert finding.p_value == 1.0
+            assert finding.low < -0.3
+            assert finding.high > 0.3
     assert found.r_squared == 0.0
 
 
-def test_groups_without_spread_that_differ_surely_differ():
-    found = audit([1.0, 1.0, 2.0, 2.0], sensitive_features=list("aabb"), within=0.1)
-    assert [f.p_value for f in found.findings] == [0.0, 0.0]
-    assert [f.p_outside for f in found.findings] == [1.0, 1.0]
-    assert [f.equivalent for f in found.findings] == [False, False]
-    close = audit([1.0, 1.0, 1.05, 1.05], sensitive_features=list("aabb"), within=0.1)
-    assert [f.equivalent for f in close.findings] == [True, True]
+def test_groups_without_spread_tell_nothing():
+    x = np.append(np.random.default_rng(0).normal(size=60), np.full(8, 3.0))
+    s = np.append(np.repeat(["a", "b"], 30), np.repeat("c", 8))
+    found = audit(x, sensitive_features=s, within=10.0)
+    assert [f.too_few_rows for f in found.findings] == [False, False, True]
+    c = found.findings[2]
+    assert (c.low, c.high, c.low_all, c.high_all) == (-np.inf, np.inf, -np.inf, np.inf)
+    assert (c.equivalent, c.detectable) == (False, np.inf)
+    assert np.isnan([c.p_value, c.p_adjusted]).all()
+    assert "too few rows to tell" in str(found).splitlines()[3]
+    assert "Too few rows, or values without spread: c." in str(found)
+    loaded = json.loads(found.to_json())["findings"][2]
+    assert loaded["p_value"] is None
+    assert loaded["low"] is None
 
 
-@pytest.mark.parametrize(
-    ("means", "p"),
-    [([-1.0, -1.0 - 1e-14], 1.0), ([-1.0, -1.0 - 1e-12], 0.0), ([1e-20, 2e-20], 0.0)],
-)
-def test_without_spread_rounding_decides_relative_to_the_means(means, p):
-    half = np.array([0.5, 0.5])
-    moments = Moments(np.array([3.0, 3.0]), half, np.array(means), np.zeros(2))
-    assert moments.p_values().tolist() == [p, p]
+@pytest.mark.parametrize(("n", "told"), [(4, False), (5, True)])
+def test_a_group_and_its_others_need_five_rows_each(n, told):
+    x, s = sample(2, sizes=(60, n))
+    found = audit(x, sensitive_features=s)
+    assert [not f.too_few_rows for f in found.findings] == [told, told]
 
 
-def test_a_gap_at_the_limit_is_as_likely_outside_as_inside():
-    found = audit([0.0, 0.0, 1.0, 1.0], sensitive_features=list("aabb"), within=0.5, confidence=0.5)
-    assert [f.p_outside for f in found.findings] == [0.5, 0.5]
-    assert [f.equivalent for f in found.findings] == [True, True]
+def test_counts_that_are_mostly_equal_need_more_rows():
+    """Of five Poisson values of mean 0.5, all are equal in one sample of eleven."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.poisson(0.5, 500), [0, 1, 0, 0, 2], [0, 1, 0, 0, 2, 1, 0, 0, 0, 1]])
+    s = np.repeat(["a", "b", "c"], [500, 5, 10])
+    found = audit(x, sensitive_features=s)
+    assert [f.too_few_rows for f in found.findings] == [False, True, False]
 
 
 def test_a_group_of_one_row_does_not_spoil_the_others():
     x, s = sample(11, sizes=(40, 30))
     x, s = np.append(x, 9.0), np.append(s, "alone")
-    found = {f.group: f for f in audit(x, sensitive_features=s).findings}
-    assert all(np.isfinite(f.high) for f in found.values())
+    found = {f.group: f for f in audit(x, sensitive_features=s, shares="fixed").findings}
+    assert found["alone"].too_few_rows
     assert found["alone"].standard_error > 1.0
-    without = {f.group: f for f in audit(x[:-1], sensitive_features=s[:-1]).findings}
+    assert all(np.isfinite(found[name].high) for name in ("g0", "g1"))
+    rest = audit(x[:-1], sensitive_features=s[:-1], shares="fixed")
+    without = {f.group: f for f in rest.findings}
     assert found["g0"].standard_error == pytest.approx(without["g0"].standard_error, rel=0.1)
 
 
 def test_with_one_row_in_each_group_nothing_is_known():
     found = audit([1.0, 2.0, 4.0], sensitive_features=list("abc"))
-    assert [f.p_value for f in found.findings] == [1.0] * 3
+    assert all(f.too_few_rows for f in found.findings)
     assert json.loads(found.to_json())["findings"][0]["standard_error"] is None
 
 
@@ -382,11 +546,11 @@ def test_one_group_is_explained():
         ({"within": np.inf}, "within=inf is not a positive number"),
         ({"within": np.nan}, "within=nan is not a positive number"),
         ({"control_features": [1, 2]}, "control_features has 2 rows"),
-        ({"method": "bayes"}, "method='bayes' is not known"),
-        (
-            {"method": "resampling", "sample_weight": [1, 2, 3, 4]},
-            "method='resampling' does not support sample_weight",
-        ),
+        ({"weight_kind": "bayes"}, "weight_kind='bayes' is not known"),
+        ({"shares": "census"}, "shares='census' is not known"),
+        ({"shares": {"a": 0.5, "c": 0.5}}, r"name different groups \(b, c\)"),
+        ({"shares": {"a": 0.5, "b": 0.6}}, "their sum is 1.1"),
+        ({"shares": {"a": 0.5, "b": 0.5}, "control_features": list("xyxy")}, "no control_features"),
         ({"y_true": [1.0, 2.0]}, "inconsistent numbers of samples"),
         ({"sample_weight": [1, 2]}, "sample_weight"),
     ],
@@ -394,11 +558,6 @@ def test_one_group_is_explained():
 def test_wrong_arguments_are_explained(change, message):
     with pytest.raises(ValueError, match=message):
         audit([1.0, 2.0, 3.0, 5.0], sensitive_features=list("aabb"), **change)
-
-
-def test_one_row_cannot_be_resampled():
-    with pytest.raises(ValueError, match="Group 'c' has one row, which cannot be resampled"):
-        audit([1.0, 2.0, 3.0, 5.0, 6.0], sensitive_features=list("aabbc"), method="resampling")
 
 
 def test_several_outputs_and_missing_numbers_are_refused():
@@ -415,7 +574,7 @@ def test_conversion_to_tables_and_json():
     x, s = sample(12)
     frame = pd.DataFrame({"sex": s, "origin": np.tile(["n", "s", "e", "w", "n"], 13)})
     found = audit(x, sensitive_features=frame, within=0.5, y_true=x)
-    table = found.to_pandas()
+    table = found.to_frame()
     assert list(table.group) == [f.group for f in found.findings]
     assert table.gap.tolist() == [f.gap for f in found.findings]
     loaded = json.loads(found.to_json(indent=1))
@@ -449,30 +608,36 @@ def test_numpy_numbers_can_be_groups():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("skewed", [False, True])
-def test_intervals_cover(skewed):
-    """Nominal 95 %: between 93 and 97 % of 2000 data sets of 300 rows in unequal groups."""
+def test_intervals_cover_with_different_spreads(skewed):
+    """Nominal 95 %: between 93 and 97 % of 400 data sets of 300 rows in unequal groups."""
     rng = np.random.default_rng(0)
     sizes = (200, 70, 30)
     s = np.repeat(["a", "b", "c"], sizes)
     level = np.repeat([0.0, 0.3, -0.4], sizes)
     truth = np.array([0.0, 0.3, -0.4]) - level.mean()
     inside = np.zeros(3)
-    for _ in range(2000):
+    for _ in range(400):
         noise = rng.gamma(4.0, 0.5, 300) if skewed else rng.normal(size=300)
         x = level + np.repeat([1.0, 2.0, 0.5], sizes) * (noise - (2.0 if skewed else 0.0))
-        found = audit(x, sensitive_features=s).findings
+        found = audit(x, sensitive_features=s, shares="fixed").findings
         inside += [f.low <= t <= f.high for f, t in zip(found, truth, strict=True)]
-    assert (inside / 2000 >= 0.93).all()
-    assert (inside / 2000 <= 0.97).all()
+    assert (inside / 400 >= 0.92).all()
+    assert (inside / 400 <= 0.98).all()
 
 
-def test_means_are_equal_up_to_rounding_of_the_largest_number_of_either_sign():
-    zero = np.array([-1000.0, 500.0, 500.0])
-    for other in (zero, -zero):
-        for gap, equal in ((0.7e-10, True), (1.5e-10, False)):
-            near = np.array([gap, gap, gap])
-            assert (resample._welch(near, other, 0) == 0) == equal
-            assert (resample._welch(other, near, 0) == 0) == equal
+@pytest.mark.slow
+@pytest.mark.parametrize("case", HARD, ids=str)
+def test_intervals_and_tests_hold_in_hard_cases(case):
+    """In 500 samples. At 94 %, fewer than 91.6 % would cover in one test of 80."""
+    found = simulate(case, 500, 499)
+    smallest = 0.94 - 2.24 * np.sqrt(0.94 * 0.06 / 500)
+    assert np.isnan(found["first"]) or found["first"] >= smallest
+    assert np.isnan(found["worst"]) or found["worst"] >= smallest - 0.01  # of up to 20 groups
+    assert found["all"] >= 0.935 - 2.24 * np.sqrt(0.935 * 0.065 / 500)
+    if case.gap == 0:
+        assert found["any"] <= 0.06 + 2.24 * np.sqrt(0.06 * 0.94 / 500)
+    if not case.is_rate and "Poisson" not in case.kind and np.isfinite(found["most"]):
+        assert found["most"] <= 0.975 + 2.24 * np.sqrt(0.975 * 0.025 / 500)
 
 
 def test_what_is_within_the_limit_is_printed():

@@ -157,6 +157,33 @@ def test_audit_of_outcomes_and_of_predictions(folder, tmp_path):
     assert run("audit", tmp_path / "scored.parquet", *options, "--within", "1")[0] == 3
 
 
+def test_audit_with_shares_and_counts(folder, tmp_path):
+    frame = table().assign(people=2)
+    frame.to_parquet(tmp_path / "people.parquet")
+    asked = (tmp_path / "people.parquet", "--target", "salary", "--sensitive", "sex", "--json")
+    found = {}
+    for shares in ("sampled", "fixed", "F=0.3, M=0.7"):
+        status, output = run("audit", *asked, "--shares", shares)
+        assert status == 0
+        found[shares] = json.loads(output)
+    assert [part["shares"] for part in found.values()] == ["sampled", "fixed", "given"]
+    means = {part["group"]: part["mean"] for part in found["fixed"]["findings"]}
+    overall = 0.3 * means["F"] + 0.7 * means["M"]
+    assert found["F=0.3, M=0.7"]["mean"] == pytest.approx(overall)
+    weights = ("--weight", "people", "--weight-kind")
+    counts, sampling = (
+        json.loads(run("audit", *asked, *weights, kind)[1]) for kind in ("counts", "sampling")
+    )
+    assert counts["n_rows"] == 2 * sampling["n_rows"]
+    assert counts["findings"][0]["standard_error"] < sampling["findings"][0]["standard_error"]
+    with pytest.raises(ValueError, match=r"'half' is not a number\. Pass shares such as F=0\.5"):
+        run("audit", *asked, "--shares", "F=half,M=0.5")
+    with pytest.raises(ValueError, match="shares='census' is not known"):
+        run("audit", *asked, "--shares", "census")
+    with pytest.raises(ValueError, match="--sensitive has 2"):
+        run("audit", folder / "people.csv", *FIT, "--shares", "F=0.5,M=0.5")
+
+
 def test_fit_says_it_in_json_too(folder):
     status, output = run(
         *("fit", folder / "people.csv", *FIT, "--ignore", "id", "--model", "linear"),

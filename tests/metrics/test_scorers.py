@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import sklearn
 from fairlearn.metrics import demographic_parity_difference, demographic_parity_ratio
+from scipy import stats
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import RandomForestRegressor, StackingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -17,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from meanparity import ParityAdjusted, ParityKernelRidge, ParityRidge, SmallestLoss
 from meanparity.baselines import BarycenterRegressor
+from meanparity.exceptions import ParityWarning
 from meanparity.metrics import (
     covariance_norm,
     max_mean_gap,
@@ -217,9 +219,22 @@ def test_wrong_scorers_are_explained():
 def test_a_failed_fit_is_not_chosen():
     results = {"mean_test_loss": [np.nan, -1.0], "mean_test_gap": [np.nan, -0.1]}
     assert SmallestLoss()(results) == 1
-    assert SmallestLoss(max_gap=0.01)(results) == 1
+    with pytest.warns(ParityWarning, match="the smallest upper limit of a gap is 0.1"):
+        assert SmallestLoss(max_gap=0.01)(results) == 1
     within = {"mean_test_loss": [np.nan, -0.5, -0.6], "mean_test_gap": [-0.1, -0.9, -0.8]}
-    assert SmallestLoss(max_gap=0.3)(within) == 2
+    with pytest.warns(ParityWarning, match="max_gap=0.3 .* is 0.8, and"):
+        assert SmallestLoss(max_gap=0.3)(within) == 2
+
+
+def test_the_gap_of_one_more_fit_is_limited_by_those_of_the_splits():
+    splits = np.array([[-0.1, -0.30], [-0.2, -0.31], [-0.9, -0.29]])
+    results = {"mean_test_loss": np.array([-1.0, -2.0]), "mean_test_gap": splits.mean(axis=0)}
+    results |= {f"split{i}_test_gap": row for i, row in enumerate(splits)}
+    assert SmallestLoss(max_gap=0.5)(results) == 1  # the first varies too much
+    assert SmallestLoss(max_gap=0.3 + stats.t.ppf(0.95, 2) * 0.01 * 1.16)(results) == 1
+    with pytest.warns(ParityWarning, match="max_gap=0.32"):
+        SmallestLoss(max_gap=0.32)(results)
+    assert SmallestLoss()(results) == 0
 
 
 def test_selection_rates_are_fairlearns():

@@ -358,9 +358,9 @@ def test_significance_and_cost_are_those_of_the_audit(model):
     predicted = model.predict(X[rows])
     found = audit(predicted, sensitive_features=S[rows])
     largest = max(found.findings, key=lambda finding: abs(finding.gap))
-    significant = sum(finding.p_holm <= 0.05 for finding in found.findings)
-    assert f"is {largest.gap:.4g} ({largest.group}; 95% confidence interval" in page
-    assert f"significant in {significant or 'none'} of 3 groups (5% level, Holm's" in page
+    significant = sum(finding.p_adjusted <= 0.05 for finding in found.findings)
+    assert f"is {largest.gap:.4g} ({largest.group}; 95% simultaneous confidence interval" in page
+    assert f"significant in {significant or 'none'} of 3 groups (5% level, adjusted for" in page
     rmse, free = (
         mean_squared_error(Y[rows], values) ** 0.5
         for values in (predicted, model.tradeoff_.at(1.0).predict(X[rows]))

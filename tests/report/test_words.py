@@ -193,8 +193,8 @@ def test_the_largest_gap_elsewhere():
     summary = summed_up([700, 300, 200], [0.1, 0.0, -0.6], [0.5, 0.0, -0.7])
     (sentence,) = verdict([summary], "pay")
     now, before = finding(summary.after, "c"), finding(summary.before, "c")
-    written = [f"{value:.4g}" for value in (now.gap, now.low, now.high, before.gap)]
-    found = sum(f.p_holm <= 0.05 for f in summary.after.findings)
+    written = [f"{value:.4g}" for value in (now.gap, now.low_all, now.high_all, before.gap)]
+    found = sum(f.p_adjusted <= 0.05 for f in summary.after.findings)
     assert 0 < found < 3
     assert numbers(sentence) == sorted(["1,200", "95%", str(found), "3", "5%", *written])
     assert "(c;" in sentence
@@ -204,7 +204,7 @@ def test_no_gap_that_chance_does_not_explain():
     summary = summed_up([70, 50], [0.1, -0.1], [0.5, -0.4])
     (sentence,) = verdict([summary], "pay")
     now, before = finding(summary.after, "b"), finding(summary.before, "b")
-    written = [f"{value:.4g}" for value in (now.gap, now.low, now.high, before.gap)]
+    written = [f"{value:.4g}" for value in (now.gap, now.low_all, now.high_all, before.gap)]
     assert numbers(sentence) == sorted(["120", "95%", "2", "5%", *written])
 
 
@@ -213,7 +213,7 @@ def test_significance_is_judged_at_the_level_of_the_audit():
     for p, found in ((0.05 - 1e-9, ["1", "2"]), (0.05 + 1e-9, ["2"])):
         first, second = summary.after.findings
         audited = replace(
-            summary.after, findings=(replace(first, p_holm=p), replace(second, p_holm=0.9))
+            summary.after, findings=(replace(first, p_adjusted=p), replace(second, p_adjusted=0.9))
         )
         sentence = verdict([replace(summary, after=audited)], "pay")[0]
         assert [n for n in numbers(sentence) if n in ("1", "2")] == found
@@ -222,17 +222,20 @@ def test_significance_is_judged_at_the_level_of_the_audit():
     assert {"99%", "1%"} <= set(numbers(sentence))
 
 
-def test_groups_of_fewer_than_ten_rows_are_not_judged():
-    summary = summed_up([10, 9, 40], [0.1, 5.0, 0.0], [0.1, 5.0, 0.0])
+def test_groups_of_too_few_rows_are_not_judged():
+    summary = summed_up([10, 4, 40], [0.1, 5.0, 0.0], [0.1, 5.0, 0.0])
     (sentence,) = verdict([summary], "pay")
+    assert finding(summary.after, "b").too_few_rows
     now = finding(summary.after, "c")
     assert abs(now.gap) > abs(finding(summary.after, "a").gap)
     assert f"{now.gap:.4g}" in numbers(sentence)
-    # one group of fewer than 10 rows is left out, and 2 are judged
-    whole = [n for n in numbers(sentence) if n.isdigit()]
-    assert whole == ["1", "10", "2", "2", "59"]
-    none = summed_up([9, 9], [0.1, -5.0], [0.1, 5.0])
-    assert numbers(verdict([none], "pay")[0]) == ["10", "18"]
+    assert sentence.endswith("In 1 other group there are too few rows to tell.")
+    assert " of 2 groups" in sentence
+    table = {line["group"]: line for line in group_table(summary)}
+    assert table["b"]["after_interval"] == "too few rows to tell"
+    none = summed_up([4, 4], [0.1, -5.0], [0.1, 5.0])
+    assert numbers(verdict([none], "pay")[0]) == ["8"]
+    assert "every group has too few rows to tell" in verdict([none], "pay")[0]
 
 
 def test_gaps_elsewhere_that_are_rounding():

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
-from scipy.sparse import csr_array, issparse
-from sklearn.utils import gen_batches
 
-from meanparity._typing import FloatArray, IntArray
-from meanparity.audit.checks import check_probability, require_several_groups
+from meanparity._typing import FloatArray
+from meanparity.audit.betting import difference_bound
+from meanparity.audit.checks import check_probability, format_number, require_several_groups
 from meanparity.audit.moments import Moments
-from meanparity.data.columns import are_numbers, is_missing, plain_column, read_levels
-from meanparity.data.features import FeatureLayout, shape_of
+from meanparity.audit.proportions import share_limits
+from meanparity.audit.rows import AuditRows
+from meanparity.audit.seen import refuse_training_rows
+from meanparity.audit.subjects import group_subject, make_family
 from meanparity.data.groups import Groups
+from meanparity.data.rows import Rows
+
+_SHARE_ERROR = 0.05  # part of the probability of error that each limit of a share takes
 
 
 @dataclass(frozen=True)
@@ -28,18 +30,22 @@ class Certificate:
     ----------
     bound : float
         Upper bound on ``max_j |E(g | group j) − E(g)|`` in the population from which the rows were
-        drawn.
+        drawn, over the groups that occur in them. Infinite if a group has too few rows to tell.
     bounds : tuple of (group, float)
-        The upper bound for each group. All of them hold simultaneously.
+        The upper bound for each group. All of them hold simultaneously. The largest can be larger
+        than `bound`, which is about the largest gap alone and needs no correction for the number
+        of groups.
     observed : float
         Largest gap on the rows themselves.
     confidence : float
-        Probability, at least, that all bounds hold.
+        Probability, at least, that `bound` holds, and that all of `bounds` hold.
     kind : {"distribution-free", "asymptotic"}
         Whether the bounds hold for any distribution and any number of rows, or only
         approximately, for many rows.
     n_rows : int
         Number of rows.
+    absent : tuple
+        Known groups without rows, about which nothing is said.
     """
 
     bound: float
@@ -48,6 +54,12 @@ class Certificate:
     confidence: float
     kind: str
     n_rows: int
+    absent: tuple[Hashable, ...] = ()
+
+    @property
+    def too_few_rows(self) -> tuple[Hashable, ...]:
+        """The groups with too few rows for a bound."""
+        return tuple(group for group, bound in self.bounds if np.isinf(bound))
 
     def __str__(self) -> str:
         validity = (
@@ -55,12 +67,25 @@ class Certificate:
             if self.kind == "distribution-free"
             else "an approximation for many rows"
         )
-        return (
-            f"With {100 * self.confidence:g} % confidence, no group's mean prediction differs from "
-            f"the overall mean by more than {self.bound:.4g} in the population from which these "
-            f"{self.n_rows:,} rows were drawn ({validity}). The largest gap on these rows is "
-            f"{self.observed:.4g}."
-        )
+        rows = f"these {self.n_rows:,} rows"
+        if np.isinf(self.bound):
+            names = ", ".join(map(str, self.too_few_rows))
+            text = (
+                f"There are too few rows to bound the gaps in the population from which {rows} "
+                f"were drawn: in {names}. With bounds=(low, high) on the predictions there is a "
+                "bound for any number of rows."
+            )
+        else:
+            text = (
+                f"With {100 * self.confidence:g} % confidence, no group's mean prediction differs "
+                f"from the overall mean by more than {format_number(self.bound)} in the population "
+                f"from which {rows} were drawn ({validity})."
+            )
+        text += f" The largest gap on these rows is {format_number(self.observed)}."
+        if self.absent:
+            names = ", ".join(map(str, self.absent))
+            text += f" Nothing is said about groups without rows: {names}."
+        return text
 
 
 def parity_certificate(
@@ -72,18 +97,22 @@ def parity_certificate(
     bounds: tuple[float, float] | None = None,
     X_train: Any = None,
     unseen: bool = False,
+    groups: Iterable[Hashable] | None = None,
+    random_state: Any = 0,
 ) -> Certificate:
     r"""Bound the gaps between group means in a population.
 
-    On the rows used in fit, parity is exact by construction and says nothing about other rows. For
-    n rows that were drawn independently of the fit, with gaps ``ĝ_j``, the bound for group j is
+    On the rows used in fit, parity is exact by construction and says nothing about other rows. The
+    gap of group j is ``(1 − p_j)(m_j − m_rest)``, with the share p_j of the group and the mean
+    m_rest of all other groups. For rows that were drawn independently of the fit and of each other,
+    its bound is
 
-    * with `bounds` on the predictions, ``|ĝ_j| + ε_j + ε``, where ε_j and ε bound the error of the
-      group's mean and of the overall mean. Each is the smaller of Hoeffding's bound and the
-      empirical Bernstein bound of Maurer and Pontil, at an equal share of the error probability.
-      This holds for any distribution;
-    * without `bounds`, ``|ĝ_j| + q·se_j`` with a quantile q of Student's t distribution, at an
-      equal share of the error probability for each group. This holds for many rows.
+    * with `bounds` on the predictions, the exact limit of ``1 − p_j`` times a limit of
+      ``m_j − m_rest`` by betting: rows of the group are paired with equal parts of the other rows,
+      and a difference is refuted if bets against it on the pairs multiply a stake by more than one
+      over the probability of error. This holds for any distribution and any number of rows;
+    * without `bounds`, the larger end of the simultaneous interval of `audit`. This holds for many
+      rows; where there are too few to tell, the bound is infinite.
 
     Parameters
     ----------
@@ -103,6 +132,11 @@ def parity_certificate(
     unseen : bool, default=False
         Confirm that no row of X was used in fit. Rows that only look like training rows, because
         the features take few values, are then accepted.
+    groups : iterable, optional
+        All groups of the population; those without rows are named. By default the groups that the
+        model knows, if it has ``group_counts_``.
+    random_state : int, RandomState or None, default=0
+        Random seed of the drawn samples, and of the pairs.
 
     Returns
     -------
@@ -110,8 +144,9 @@ def parity_certificate(
 
     References
     ----------
-    Maurer, A. and Pontil, M. (2009). Empirical Bernstein bounds and sample variance penalization.
-    COLT.
+    Waudby-Smith, I. and Ramdas, A. (2024). Estimating means of bounded random variables by betting.
+    JRSS B 86. Voráček, V. and Orabona, F. (2025). STaR-Bets: Sequential target-recalculating bets
+    for tighter confidence intervals. arXiv.
 
     Examples
     --------
@@ -130,56 +165,96 @@ def parity_certificate(
     """
     confidence = check_probability(confidence, "confidence")
     if not unseen:
-        _refuse_training_rows(X, X_train)
+        refuse_training_rows(X, X_train)
     values = np.asarray(model.predict(X), dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(
             f"predict returns values of shape {values.shape}. Certify a model of one output."
         )
-    groups = Groups.from_columns(sensitive_features, n_rows=len(values))
-    require_several_groups(groups)
-    moments = Moments.from_values(values, groups, None)
-    gaps = np.abs(moments.gaps)
+    found = Groups.from_columns(sensitive_features, n_rows=len(values))
+    _refuse_numbers(sensitive_features)
+    require_several_groups(found)
+    error, rows = 1 - confidence, AuditRows(values, found, {}, found.columns, None, None, None)
+    moments = Moments.from_values(values, found)
     if bounds is None:
-        upper = gaps + _asymptotic_margins(moments, 1 - confidence)
+        upper = asymptotic_bounds(rows, error, random_state)
+        largest = float(upper.max())
     else:
-        width = _check_bounds(bounds, values)
-        upper = gaps + _distribution_free_margins(values, groups, width, 1 - confidence)
+        span = _check_bounds(bounds, values)
+        k = found.n_groups
+        upper = betting_bounds(rows, moments, span, error / (k if k > 2 else 1), random_state)
+        alone = upper if k == 2 else betting_bounds(rows, moments, span, error, random_state)
+        largest = float(alone.max())
     return Certificate(
-        bound=float(upper.max()),
-        bounds=tuple((key, float(value)) for key, value in zip(groups.keys, upper, strict=True)),
-        observed=float(gaps.max()),
+        bound=largest,
+        bounds=tuple((key, float(value)) for key, value in zip(found.keys, upper, strict=True)),
+        observed=float(np.abs(moments.gaps).max()),
         confidence=confidence,
         kind="asymptotic" if bounds is None else "distribution-free",
         n_rows=len(values),
+        absent=_absent(groups, model, found),
     )
 
 
-def _asymptotic_margins(moments: Moments, error: float) -> FloatArray:
-    # The shares of the groups are random too, which adds to the variance of the overall mean.
-    shares = float(moments.shares @ moments.gaps**2) / float(moments.counts.sum())
-    quantile = stats.t.ppf(1 - error / (2 * len(moments.means)), moments.degrees_of_freedom)
-    return np.asarray(quantile * np.sqrt(moments.standard_errors**2 + shares))
-
-
-def _distribution_free_margins(
-    values: FloatArray, groups: Groups, width: float, error: float
+def asymptotic_bounds(
+    rows: AuditRows, error: float, random_state: Any, n_draws: int | None = None
 ) -> FloatArray:
-    each = error / (groups.n_groups + 1)
-    overall = _deviation_bound(values, width, each)
-    samples = [values[groups.codes == j] for j in range(groups.n_groups)]
-    return np.array([_deviation_bound(sample, width, each) + overall for sample in samples])
+    """The larger ends of simultaneous intervals, infinite where rows are too few: (k,)."""
+    family = make_family(rows, error, random_state, n_draws)
+    subject = group_subject(rows, family, None, sampled=True)
+    low, high = subject.simultaneous(family)
+    return np.asarray(np.maximum(np.abs(low), np.abs(high)))
 
 
-def _deviation_bound(sample: FloatArray, width: float, error: float) -> float:
-    """Two-sided bound on the error of a sample mean that fails with probability `error`."""
-    n, side = len(sample), error / 4  # two sides of two bounds
-    hoeffding = np.sqrt(np.log(1 / side) / (2 * n))
-    if n < 2:
-        return float(width * hoeffding)
-    variance = float(sample.var(ddof=1)) / width**2
-    bernstein = np.sqrt(2 * variance * np.log(2 / side) / n) + 7 * np.log(2 / side) / (3 * (n - 1))
-    return float(width * min(hoeffding, bernstein))
+def betting_bounds(
+    rows: AuditRows, moments: Moments, span: float, error: float, random_state: Any
+) -> FloatArray:
+    """Bounds of gaps, each of which fails with probability `error` at most: (k,).
+
+    A gap has one sign, so only the bet against that sign can fail, and no error is spent on the
+    other. Two groups are one bet, with a limit of the share for each.
+    """
+    assert rows.groups is not None
+    n = len(rows.values)
+    most_others = share_limits(moments.others, np.full(len(moments.others), float(n)), 0.1 * error)
+    bounds = []
+    for j, others in enumerate(most_others[1]):
+        inside = rows.groups.codes == j
+        difference = difference_bound(
+            rows.values[inside],
+            rows.values[~inside],
+            span,
+            error * (1 - 2 * _SHARE_ERROR),
+            random_state,
+        )
+        bounds.append(min(others * difference, span))
+    return np.maximum(bounds, np.abs(moments.gaps))
+
+
+def _absent(groups: Iterable[Hashable] | None, model: Any, found: Groups) -> tuple[Hashable, ...]:
+    """Known groups that have no row."""
+    if groups is None:
+        known = list(getattr(model, "group_counts_", None) or {})
+        if not set(found.keys) <= set(known):  # other sensitive columns than in fit
+            return ()
+        return tuple(key for key in known if key not in set(found.keys))
+    known = list(groups)
+    unknown = [key for key in found.keys if key not in set(known)]
+    if unknown:
+        raise ValueError(
+            f"sensitive_features has the group {unknown[0]!r}, which is not among groups={known}. "
+            "Pass all groups of the population."
+        )
+    return tuple(key for key in known if key not in set(found.keys))
+
+
+def _refuse_numbers(sensitive_features: Any) -> None:
+    numbers = Rows.from_columns(sensitive_features).schema.continuous
+    if numbers:
+        raise ValueError(
+            f"Sensitive column {numbers[0]!r} is a number, and a certificate is about groups. Pass "
+            "bands of the number, such as age groups."
+        )
 
 
 def _check_bounds(bounds: Any, values: FloatArray) -> float:
@@ -197,95 +272,3 @@ def _check_bounds(bounds: Any, values: FloatArray) -> float:
             "leave bounds out."
         )
     return high - low
-
-
-def _refuse_training_rows(X: Any, X_train: Any) -> None:
-    if X_train is None:
-        raise ValueError(
-            "Whether rows of X were used in fit is not known. Pass the rows used in fit as "
-            "X_train, or unseen=True if none of X is among them."
-        )
-    train, rows = _comparable(X_train, X)
-    known = set(_row_bytes(train))
-    repeated = [row in known for row in _row_bytes(rows)]
-    if any(repeated):
-        raise ValueError(
-            f"{sum(repeated)} of {len(repeated)} rows of X were used in fit, where parity says "
-            "nothing about other rows. Pass rows that were held out, or unseen=True if these are "
-            "different people with the same features."
-        )
-
-
-def _comparable(X_train: Any, X: Any) -> tuple[Any, Any]:
-    """Both tables as arrays or sparse matrices of numbers, in which equal rows are equal."""
-    layout = FeatureLayout.from_table(X_train)
-    try:
-        train, rows = (layout.read(table) for table in (X_train, X))
-    except (TypeError, ValueError) as error:  # TypeError: dates of polars
-        wrong = not ("X holds text" in str(error) or "contains NaN" in str(error))
-        if isinstance(error, ValueError) and wrong:
-            raise
-        return _cell_codes(layout, X_train, layout.select(X))
-    if not (issparse(train) or issparse(rows)):
-        return _in_equal_precision(train, rows)
-    train, rows = csr_array(train, dtype=np.float64), csr_array(rows, dtype=np.float64)
-    entries = _in_equal_precision(train.data[:, None], rows.data[:, None])
-    for matrix, values in zip((train, rows), entries, strict=True):
-        matrix.data = values[:, 0]
-    return train, rows
-
-
-def _cell_codes(layout: FeatureLayout, X_train: Any, X: Any) -> tuple[IntArray, IntArray]:
-    """A code for each cell of tables with text or missing values, equal for equal cells."""
-    every = replace(layout, sensitive=tuple(range(layout.n_columns)))
-    before, after = every.sensitive_values(X_train), every.sensitive_values(X)
-    codes = []
-    for (name, first), second in zip(before.items(), after.values(), strict=True):
-        parts = tuple(_cells(plain_column(part, str(name))) for part in (first, second))
-        kinds = {part.dtype.kind for part in parts}
-        if kinds <= set("biuf"):
-            numbers = _in_equal_precision(parts[0][:, None], parts[1][:, None])
-            parts = numbers[0][:, 0], numbers[1][:, 0]
-        elif len(kinds) > 1:
-            parts = parts[0].astype(object), parts[1].astype(object)
-        codes.append(read_levels({str(name): np.concatenate(parts)}, "group")[1])
-    table = np.hstack(codes)
-    n_train = len(table) - shape_of(X)[0]
-    return table[:n_train], table[n_train:]
-
-
-def _cells(values: NDArray[Any]) -> NDArray[Any]:
-    """A column; numbers with missing values become an array of numbers with NaN."""
-    if values.dtype.kind != "O":
-        return values
-    known = np.array([not is_missing(value) for value in values], dtype=bool)
-    if not are_numbers(values[known].tolist(), booleans=True):
-        return values
-    numbers = np.full(len(values), np.nan)
-    numbers[known] = values[known].astype(np.float64)
-    return numbers
-
-
-def _in_equal_precision(a: Any, b: Any) -> tuple[FloatArray, FloatArray]:
-    """Columns of numbers, (n, d) and (m, d), in double precision.
-
-    A column that is in single precision on one side is rounded to it on the other.
-    """
-    a, b = np.array(a, dtype=np.float64), np.array(b, dtype=np.float64)
-    rounded = _in_single_precision(a), _in_single_precision(b)
-    single = ((rounded[0] == a) | np.isnan(a)).all(axis=0)
-    single |= ((rounded[1] == b) | np.isnan(b)).all(axis=0)
-    return np.where(single, rounded[0], a), np.where(single, rounded[1], b)
-
-
-def _in_single_precision(values: FloatArray) -> FloatArray:
-    """Numbers rounded to the 24 bits of single precision, without its limits on size."""
-    mantissa, exponent = np.frexp(values)
-    return np.asarray(np.ldexp(np.rint(mantissa * 2.0**24), exponent - 24))
-
-
-def _row_bytes(X: Any) -> Iterator[bytes]:
-    """The rows of X as bytes, which are equal for equal rows."""
-    for batch in gen_batches(X.shape[0], 4096):
-        rows = X[batch].toarray() if issparse(X) else X[batch]
-        yield from map(bytes, np.ascontiguousarray(rows + 0.0))  # -0.0 becomes 0.0

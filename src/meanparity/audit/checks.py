@@ -56,5 +56,5 @@ def import_pandas() -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise ImportError("to_pandas needs pandas. Run: pip install pandas") from error
+        raise ImportError("A data frame needs pandas. Run: pip install pandas") from error
     return pandas

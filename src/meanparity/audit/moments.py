@@ -1,4 +1,4 @@
-"""Group means and the sampling error of their gaps."""
+"""Group means, their sampling variances, and how each group compares with all others."""
 
 from __future__ import annotations
 
@@ -6,110 +6,173 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import stats
 
 from meanparity._typing import FloatArray
 from meanparity.data.groups import Groups
 
+NEGLIGIBLE = 1e-13  # spread below this share of the largest value is rounding
+
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Means of k groups, their sampling variances, and the gaps to the overall mean.
-
-    The gap of group j is ``m_j − Σ_l s_l m_l`` with s_l the share of the weight in group l. Group
-    sizes are treated as fixed, so the variance of the gap is
-    ``(1−s_j)² v_j + Σ_{l≠j} s_l² v_l`` with ``v_l = σ_l² Σu² / (Σu)²``, and its degrees of freedom
-    follow Welch and Satterthwaite. A group of one row has no variance estimate of its own and uses
-    the pooled variance of the other groups.
+    """Means of k groups, their sampling variances, and the shares of the groups.
 
     Parameters
     ----------
     counts : (k,) array
         Number of rows in each group.
+    sizes : (k,) array
+        Number of equally weighted rows that would know as much, ``(Σw)² / Σw²``.
     shares : (k,) array
-        Share of the weight in each group.
+        Share of each group in the overall mean.
     means, variances : (k,) arrays
-        Mean of each group, and the sampling variance of that mean. The variances are infinite if
-        no group has two rows.
+        Mean of each group, and the variance of the values inside it. A group of one row, and a
+        group without spread, has the pooled variance.
+    own_spread : (k,) array of bool
+        Whether the values of a group differ.
+    sampled : bool
+        Whether the shares were estimated from the same rows.
+    share_sizes : (k,) array
+        Number of rows that would know the share of each group as well as these rows do.
     """
 
     counts: FloatArray
+    sizes: FloatArray
     shares: FloatArray
     means: FloatArray
     variances: FloatArray
+    own_spread: FloatArray
+    sampled: bool
+    share_sizes: FloatArray
 
     @classmethod
-    def from_values(cls, values: FloatArray, groups: Groups, weight: FloatArray | None) -> Moments:
-        """Compute the moments of n values, in one pass over them for each sum."""
+    def from_values(
+        cls,
+        values: FloatArray,
+        groups: Groups,
+        weight: FloatArray | None = None,
+        shares: FloatArray | None = None,
+        *,
+        sampled: bool = True,
+    ) -> Moments:
+        """Compute the moments of n values; without `shares`, those of the weights are used.
+
+        Examples
+        --------
+        >>> groups = Groups.from_columns(["a", "a", "a", "b"])
+        >>> moments = Moments.from_values(np.array([1.0, 2.0, 3.0, 5.0]), groups)
+        >>> moments.means, moments.variances, moments.gaps
+        (array([2., 5.]), array([1., 1.]), array([-0.75,  2.25]))
+        """
         w = np.ones(len(values)) if weight is None else weight
         counts = groups.sums((w > 0).astype(float))
-        total = groups.sums(w)
-        # centre first: differences of large means would lose digits
-        centre = np.average(values, weights=w)
+        total, squared = groups.sums(w), groups.sums(w**2)
+        centre = np.average(values, weights=w)  # differences of large means would lose digits
         means = groups.sums(w * (values - centre)) / total
         residuals = values - centre - means[groups.codes]
-        squares = groups.sums((w * residuals) ** 2)
-        freedom = counts.sum() - len(counts)
-        pooled = float((residuals[w > 0] ** 2).sum()) / freedom if freedom else np.inf
+        # for equal weights, the usual sum of squares divided by n − 1
+        spread = groups.sums(w * residuals**2) / total
         with np.errstate(divide="ignore", invalid="ignore"):
-            variances = squares / total**2 * (counts / (counts - 1))
-        variances = np.where(counts > 1, variances, pooled)
-        return cls(counts, total / total.sum(), means + centre, variances)
+            if weight is not None:
+                spread = groups.sums((w * residuals) ** 2) / squared
+            variances = spread * counts / (counts - 1)
+        own = spread > (NEGLIGIBLE * np.abs(values).max(initial=0.0)) ** 2
+        freedom = float(np.maximum(counts - 1, 0).sum())
+        inside = np.where(counts > 1, variances, 0.0) @ np.maximum(counts - 1, 0)
+        pooled = inside / freedom if freedom else np.inf
+        variances = np.where(own & (counts > 1), variances, pooled)
+        own_shares = total / total.sum()
+        every = w @ w
+        noise = (squared * (1 - own_shares) ** 2 + own_shares**2 * (every - squared)) / w.sum() ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share_sizes = own_shares * (1 - own_shares) / noise
+        return cls(
+            counts,
+            total**2 / squared,
+            own_shares if shares is None else shares,
+            means + centre,
+            variances,
+            own & (counts > 1),
+            sampled and shares is None,
+            share_sizes,
+        )
+
+    @cached_property
+    def mean(self) -> float:
+        """The overall mean."""
+        return float(self.shares @ self.means)
 
     @cached_property
     def gaps(self) -> FloatArray:
         """Group means minus the overall mean: (k,)."""
-        return self.means - float(self.shares @ self.means)
+        return self.means - self.mean
 
     @cached_property
-    def _variance_parts(self) -> FloatArray:
-        """Contribution of each group's variance to the variance of each gap: (k, k)."""
-        weights = (np.eye(len(self.means)) - self.shares) ** 2
-        with np.errstate(invalid="ignore"):  # an infinite variance of weight zero adds nothing
-            parts: FloatArray = np.where(weights > 0, weights * self.variances, 0.0)
-        return parts
+    def others(self) -> FloatArray:
+        """The share of all other groups: (k,)."""
+        return np.asarray(1 - self.shares)
+
+    @cached_property
+    def differences(self) -> FloatArray:
+        """Group means minus the mean of all other groups, gap / (1 − share): (k,)."""
+        return np.asarray(self.gaps / self.others)
+
+    @cached_property
+    def difference_errors(self) -> FloatArray:
+        """Standard errors of `differences`: (k,)."""
+        if np.isinf(self.variances).any():  # every group has one row
+            return np.full(len(self.means), np.inf)
+        centred, total = (self.means - self.mean)[None], float(self.sizes.sum())
+        parts = (self.variances / self.sizes)[None]
+        between = difference_variances(
+            centred, parts, self.shares[None], total if self.sampled else np.inf
+        )
+        return np.asarray(np.sqrt(between[0]))
+
+    @cached_property
+    def share_errors(self) -> FloatArray:
+        """Standard errors of the shares: (k,); zero if the shares are given."""
+        if not self.sampled:
+            return np.zeros(len(self.shares))
+        return np.asarray(np.sqrt(self.shares * self.others / self.share_sizes))
 
     @cached_property
     def standard_errors(self) -> FloatArray:
-        """Standard errors of the gaps: (k,)."""
-        return np.asarray(np.sqrt(self._variance_parts.sum(axis=1)))
+        """Standard errors of the gaps, ``(1 − p)(m_j − m_rest)``: (k,)."""
+        return np.hypot(self.others * self.difference_errors, self.differences * self.share_errors)
 
     @cached_property
-    def degrees_of_freedom(self) -> FloatArray:
-        """Degrees of freedom of the gaps by Welch and Satterthwaite: (k,)."""
-        parts, pooled = self._variance_parts, max(self.counts.sum() - len(self.counts), 1.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            below = (parts**2 / np.where(self.counts > 1, self.counts - 1, pooled)).sum(axis=1)
-            freedom: FloatArray = parts.sum(axis=1) ** 2 / below
-        return np.where(np.isfinite(freedom), freedom, pooled)
+    def rest_counts(self) -> FloatArray:
+        """Number of rows in all other groups: (k,)."""
+        return np.asarray(self.counts.sum() - self.counts)
 
-    def p_values(self) -> FloatArray:
-        """Two-sided p-values of the hypothesis of no gap: (k,).
 
-        Values without any spread give 0 if there is a gap and 1 if there is none.
-        """
-        return 2 * self._upper_tail(np.abs(self.gaps))
+def difference_variances(
+    means: FloatArray, parts: FloatArray, shares: FloatArray, total: float
+) -> FloatArray:
+    """Variance of each group's mean minus the mean of all other groups: (B, k).
 
-    def p_outside(self, delta: float) -> FloatArray:
-        """p-values of the hypothesis that the gap is at least `delta` in size: (k,).
+    The rows of the other groups are a sample of their mixture, so their mean also varies with the
+    composition of the mixture, unless `total` is infinite.
 
-        This is the larger p-value of two one-sided tests.
-        """
-        return self._upper_tail(delta - np.abs(self.gaps))
-
-    def margins(self, confidence: float) -> FloatArray:
-        """Half widths of the confidence intervals: (k,)."""
-        quantile = stats.t.ppf((1 + confidence) / 2, self.degrees_of_freedom)
-        return np.asarray(self.standard_errors * quantile)
-
-    def detectable(self, confidence: float, power: float) -> FloatArray:
-        """Gaps that would be significant with probability `power`: (k,)."""
-        quantile = stats.t.ppf(power, self.degrees_of_freedom)
-        return np.asarray(self.margins(confidence) + self.standard_errors * quantile)
-
-    def _upper_tail(self, distance: FloatArray) -> FloatArray:
-        negligible = 1e-13 * np.abs(self.means).max(initial=0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            tails = stats.t.sf(distance / self.standard_errors, self.degrees_of_freedom)
-        certain = np.where(distance > negligible, 0.0, np.where(distance < -negligible, 1.0, 0.5))
-        return np.where(self.standard_errors > negligible, tails, certain)
+    Parameters
+    ----------
+    means : (B or 1, k) array
+        Group means, minus the overall mean.
+    parts : (B, k) array
+        Sampling variance of each group's mean.
+    shares : (B or 1, k) array
+        Share of each group.
+    total : float
+        Number of rows from which the shares come; infinite if they are given.
+    """
+    others = 1 - shares
+    weighted = shares**2 * parts
+    rest = (weighted.sum(axis=1, keepdims=True) - weighted) / others**2
+    if np.isinf(total):
+        return np.asarray(parts + rest)
+    squares, sums = shares * means**2, shares * means
+    other_mean = (sums.sum(axis=1, keepdims=True) - sums) / others
+    other_squares = (squares.sum(axis=1, keepdims=True) - squares) / others
+    between = np.maximum(other_squares - other_mean**2, 0.0) / (others * total)
+    return np.asarray(parts + rest + between)

@@ -29,20 +29,26 @@ class GroupFinding:
         Standard error of the gap.
     low, high : float
         Confidence interval of the gap.
+    low_all, high_all : float
+        Simultaneous confidence interval: those of all findings of the audit contain their gaps
+        together with the stated confidence.
     p_value : float
         p-value of the hypothesis of no gap.
-    p_holm, p_bh : float
-        The p-value adjusted for the number of groups: by Holm's method, which controls the
-        probability of any false positive, and by that of Benjamini and Hochberg, which controls
-        the expected share of false positives.
+    p_adjusted : float
+        The p-value adjusted for the number of findings, which controls the probability of any
+        false positive. For two groups it is the p-value itself: they are one comparison.
     detectable : float
-        Smallest gap that would have been significant with the requested power.
-    p_outside : float or None
-        p-value of the hypothesis that the gap is larger than `within`, if that was requested.
+        Smallest gap that would have been significant by itself with the requested power.
+    too_few_rows : bool
+        Whether there are too few rows to tell. The intervals are then infinite, and p-values NaN.
     equivalent : bool or None
         Whether the gap is shown to lie within ± `within` at the requested confidence.
     mean_error : float or None
         Mean of prediction minus outcome, if outcomes are known.
+    is_number : bool
+        Whether this is a sensitive number and not a group: `group` is then the name of its column,
+        `gap` its covariance with the predictions, scaled to unit variance, and `mean` the mean
+        over all rows.
     """
 
     group: Hashable
@@ -53,18 +59,20 @@ class GroupFinding:
     standard_error: float
     low: float
     high: float
+    low_all: float
+    high_all: float
     p_value: float
-    p_holm: float
-    p_bh: float
+    p_adjusted: float
     detectable: float
-    p_outside: float | None = None
+    too_few_rows: bool
     equivalent: bool | None = None
     mean_error: float | None = None
+    is_number: bool = False
 
     @property
     def name(self) -> str:
         """The group, and its stratum if there is one, as text."""
-        group = _label(self.group)
+        group = f"{self.group} (covariance)" if self.is_number else _label(self.group)
         return group if self.stratum is None else f"{_label(self.stratum)}: {group}"
 
 
@@ -83,22 +91,24 @@ class Audit:
     mean : float
         Mean prediction over all rows.
     smd, max_gap : float
-        Sum and maximum of the absolute gaps of all findings. The paper calls the sum SMD; it is
-        not a standardised mean difference.
-    wasserstein : float
+        Sum of the absolute gaps of all groups, and the largest of all findings. The paper calls
+        the sum SMD; it is not a standardised mean difference.
+    wasserstein : float or None
         Sum over groups of the 1-Wasserstein distance between the distribution of the group's
         predictions and that of all predictions (the paper's DPD). Strata are ignored.
-    quantile_gap, quantile : float
+    quantile_gap, quantile : float or None
         Largest difference between a quantile of a group and that of all rows, and the level of
         that quantile. Strata are ignored.
-    r_squared : float
+    r_squared : float or None
         Share of the variance of the predictions that lies between groups. Strata are ignored.
     confidence, power : float
         The requested confidence level and power.
     within : float or None
         The largest negligible gap, if equivalence tests were requested.
-    method : {"analytic", "resampling"}
-        How intervals and p-values were computed.
+    shares : {"sampled", "fixed", "given"}
+        What the overall mean is a mean over: see `audit`.
+    weight_kind : {"sampling", "counts"} or None
+        What the weights were said to mean, if there were any.
     left_out : tuple
         Strata that contain only one group, in which nothing can be compared.
     """
@@ -110,14 +120,15 @@ class Audit:
     mean: float
     smd: float
     max_gap: float
-    wasserstein: float
-    quantile_gap: float
-    quantile: float
-    r_squared: float
+    wasserstein: float | None
+    quantile_gap: float | None
+    quantile: float | None
+    r_squared: float | None
     confidence: float
     power: float
     within: float | None
-    method: str
+    shares: str
+    weight_kind: str | None
     left_out: tuple[Hashable, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,54 +139,83 @@ class Audit:
         }
 
     def to_json(self, **options: Any) -> str:
-        """Return all numbers as JSON, with null for infinite ones.
+        """Return all numbers as JSON, with null for infinite and undefined ones.
 
         Keyword arguments are passed to `json.dumps`.
         """
         return json.dumps(_json_ready(self.to_dict()), default=str, allow_nan=False, **options)
 
-    def to_pandas(self) -> Any:
+    def to_frame(self) -> Any:
         """Return the findings as a pandas data frame, one row each."""
         return import_pandas().DataFrame([asdict(finding) for finding in self.findings])
 
     def __str__(self) -> str:
+        return "\n".join([*self._table(), "", *self._sentences()])
+
+    def _table(self) -> list[str]:
         found, number = self.findings, format_number
+        told = [not f.too_few_rows for f in found]
+
+        def column(title: str, cells: list[str]) -> list[str]:
+            return [title, *(cell if t else "" for cell, t in zip(cells, told, strict=True))]
+
+        intervals = [
+            f"{number(f.low)} to {number(f.high)}" if t else "too few rows to tell"
+            for f, t in zip(found, told, strict=True)
+        ]
         columns = [
             [", ".join(self.columns) or "group", *(f.name for f in found)],
             ["n", *(f"{f.size:,}" for f in found)],
             ["mean", *(number(f.mean) for f in found)],
             ["gap", *(number(f.gap) for f in found)],
-            [
-                f"{100 * self.confidence:g} % interval",
-                *(f"{number(f.low)} to {number(f.high)}" for f in found),
-            ],
-            ["p", *(_format_p(f.p_value) for f in found)],
-            ["p (Holm)", *(_format_p(f.p_holm) for f in found)],
-            ["detectable", *(number(f.detectable) for f in found)],
+            [f"{100 * self.confidence:g} % interval", *intervals],
+            column("p", [_format_p(f.p_value) for f in found]),
+            column("p (adjusted)", [_format_p(f.p_adjusted) for f in found]),
+            column("detectable", [number(f.detectable) for f in found]),
         ]
         if self.within is not None:
-            shown = ("yes" if f.equivalent else "not shown" for f in found)
+            shown = ["yes" if f.equivalent else "not shown" for f in found]
             columns.append([f"within ±{self.within:g}", *shown])
-        errors = [number(f.mean_error) for f in found if f.mean_error is not None]
-        if errors:
+        if any(f.mean_error is not None for f in found):
+            errors = ["" if f.mean_error is None else number(f.mean_error) for f in found]
             columns.append(["mean error", *errors])
         for i, cells in enumerate(columns):
             width, adjust = max(map(len, cells)), str.rjust if i else str.ljust
             columns[i] = [adjust(cell, width) for cell in cells]
-        lines = ["  ".join(cells) for cells in zip(*columns, strict=True)]
-        overall = f"Ignoring {', '.join(self.control)}: " if self.control else ""
-        lines += [
-            "",
-            f"{self.n_rows:,} rows, overall mean {format_number(self.mean)}. "
-            f"Sum of absolute gaps {format_number(self.smd)}.",
-            f"{overall}Wasserstein gap {format_number(self.wasserstein)}, largest quantile gap "
-            f"{format_number(self.quantile_gap)} (at {100 * self.quantile:.0f} %), "
-            f"R² of the groups {self.r_squared:.3g}.",
-        ]
+        return ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+
+    def _sentences(self) -> list[str]:
+        lines = [f"{self.n_rows:,} rows, overall mean {format_number(self.mean)}."]
+        if self.wasserstein is not None and self.quantile_gap is not None:
+            lines[0] += f" Sum of absolute gaps {format_number(self.smd)}."
+            overall = f"Ignoring {', '.join(self.control)}: " if self.control else ""
+            lines.append(
+                f"{overall}Wasserstein gap {format_number(self.wasserstein)}, largest quantile gap "
+                f"{format_number(self.quantile_gap)} (at {100 * (self.quantile or 0):.0f} %), "
+                f"R² of the groups {self.r_squared:.3g}."
+            )
+            lines.append(_SHARES[self.shares])
+        if self.weight_kind is not None:
+            lines.append(_WEIGHTS[self.weight_kind])
+        few = [f.name for f in self.findings if f.too_few_rows]
+        if few:
+            lines.append(f"Too few rows, or values without spread: {', '.join(few)}.")
         if self.left_out:
             names = ", ".join(_label(stratum) for stratum in self.left_out)
             lines.append(f"Not compared, because they contain only one group: {names}.")
-        return "\n".join(lines)
+        return lines
+
+
+_SHARES = {
+    "sampled": "Shares of the groups in the population are estimated from these rows "
+    "(shares='sampled').",
+    "fixed": "Shares of the groups are taken as they are in these rows (shares='fixed').",
+    "given": "Shares of the groups are those that were given.",
+}
+_WEIGHTS = {
+    "sampling": "Weights are sampling weights: each row is one observation.",
+    "counts": "Weights are counts: each row stands for as many observations.",
+}
 
 
 def _label(label: Any) -> str:
@@ -183,7 +223,7 @@ def _label(label: Any) -> str:
 
 
 def _format_p(value: float) -> str:
-    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+    return "< 0.001" if value < 1e-3 else f"{value:.3f}"
 
 
 def _json_ready(value: Any) -> Any:

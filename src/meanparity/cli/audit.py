@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json as json_module
-from typing import Annotated
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated, Any
 
 import typer
 
 from meanparity.cli import options
 
 _NOT_EQUIVALENT = 3  # exit status
+
+
+class WeightKind(StrEnum):
+    """What weights mean."""
+
+    sampling = "sampling"
+    counts = "counts"
 
 
 def audit(
@@ -21,6 +30,21 @@ def audit(
         str | None, typer.Option(help="Column with the predictions of any model.")
     ] = None,
     weight: options.Weight = None,
+    weight_kind: Annotated[
+        WeightKind,
+        typer.Option(
+            help="sampling: each row is one person, who stands for others. counts: each row stands "
+            "for as many people, all of them observed."
+        ),
+    ] = WeightKind.sampling,
+    shares: Annotated[
+        str,
+        typer.Option(
+            help="sampled: the rows are a random sample, so the groups' shares are estimates. "
+            "fixed: the shares in the data are those of interest. Or the shares themselves, such "
+            "as F=0.5,M=0.5 (for one sensitive column)."
+        ),
+    ] = "sampled",
     within: Annotated[
         float | None,
         typer.Option(
@@ -76,6 +100,8 @@ def audit(
             y_true=None if y is None else y[keep],
             confidence=confidence,
             within=within,
+            weight_kind=weight_kind.value,
+            shares=_read_shares(shares, frame.loc[keep, sensitive]),
             **roles.metadata(frame[keep]),
         )
     left_out = int((~keep).sum())
@@ -84,3 +110,26 @@ def audit(
     options.show(text, json_module.loads(found.to_json()) | {"rows_left_out": left_out}, json)
     if within is not None and not all(finding.equivalent for finding in found.findings):
         raise typer.Exit(_NOT_EQUIVALENT)
+
+
+def _read_shares(text: str, sensitive: Any) -> Any:
+    """The option --shares: a word, or a mapping from the groups of one column to their shares."""
+    if "=" not in text:
+        return text
+    if sensitive.shape[1] > 1:
+        raise ValueError(
+            f"--shares {text} names the groups of one column, but --sensitive has "
+            f"{sensitive.shape[1]}. Name one, or pass --shares sampled or fixed."
+        )
+    groups: Iterable[Any] = sensitive.iloc[:, 0].unique()
+    by_name = {str(group): group for group in groups}
+    shares = {}
+    for part in text.split(","):
+        name, _, share = part.rpartition("=")
+        try:
+            shares[by_name.get(name.strip(), name.strip())] = float(share)
+        except ValueError as error:
+            raise ValueError(
+                f"--shares {text}: {share!r} is not a number. Pass shares such as F=0.5,M=0.5."
+            ) from error
+    return shares

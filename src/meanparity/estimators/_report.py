@@ -9,6 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from meanparity.data.fit_input import check_weights
 
+_MOST_GROUPS = 10  # named in a summary
+
 if TYPE_CHECKING:
     from meanparity.report import Report
 
@@ -28,6 +30,53 @@ class Reporting:
 
     tradeoff_: Any
     unfairness_: float | None
+    gaps_: dict[str, Any]
+    pool_gaps_: dict[str, Any]
+    group_counts_: dict[Any, int]
+    n_features_in_: int
+    parity_residual_: float
+
+    def summary(self) -> str:
+        """What was fitted, in a few sentences: constraint, groups, and gaps on the training rows.
+
+        Gaps on the training rows say nothing about other rows; `report`, and
+        `meanparity.audit.audit` of predictions, are about those.
+
+        Examples
+        --------
+        >>> from meanparity import ParityRidge
+        >>> from meanparity.datasets import make_synthetic
+        >>> X, y, s = make_synthetic(300, random_state=0)
+        >>> print(ParityRidge().fit(X, y, sensitive_features=s).summary())
+        ParityRidge with 5 columns. The mean prediction is the same in every group of sensitive.
+        Groups in the training rows: -0.1 (152 rows), 0.1 (148 rows).
+        Largest gap on the training rows: zero, up to rounding.
+        """
+        check_is_fitted(self)
+        comparison = require_tradeoff(self).comparison
+        lines = [f"{type(self).__name__} with {self.n_features_in_:,} columns."]
+        if comparison.description:
+            lines[0] += f" {comparison.description}"
+        if hasattr(self, "alpha_"):
+            lines.append(f"Penalty chosen by predictions for held-out rows: {self.alpha_:.4g}.")
+        shown = [
+            f"{key} ({n:,} rows)" for key, n in list(self.group_counts_.items())[:_MOST_GROUPS]
+        ]
+        more = len(self.group_counts_) - len(shown)
+        if shown:
+            groups = ", ".join(shown) + (f", and {more} more" if more else "")
+            lines.append(f"Groups in the training rows: {groups}.")
+        if self.unfairness_ is not None and self.unfairness_ > 0:
+            lines.append(f"Share of the unconstrained gaps that is left: {self.unfairness_:.4g}.")
+        for where, gaps in (("training rows", self.gaps_), ("pool", self.pool_gaps_)):
+            sizes = {name: float(np.abs(gap).max()) for name, gap in (gaps or {}).items()}
+            if sizes:
+                largest = max(sizes, key=sizes.__getitem__)
+                zero = sizes[largest] <= 10 * self.parity_residual_
+                text = f"{sizes[largest]:.4g} ({largest})"
+                text = "zero, up to rounding" if zero and self.unfairness_ == 0 else text
+                lines.append(f"Largest gap on the {where}: {text}.")
+        return "\n".join(lines)
 
     def report(
         self,

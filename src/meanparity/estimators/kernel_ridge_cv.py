@@ -37,7 +37,7 @@ class ParityKernelRidgeCV(CrossValidated):
         constraints that need rows, such as those with splines.
     scoring : SmallestLoss, optional
         How to choose. ``SmallestLoss(max_gap=500)``: the smallest squared error among candidates
-        whose held-out gap is at most 500.
+        whose gap on unseen rows is shown to be at most 500.
     kernel, degree, coef0, kernel_params, fit_intercept, unfairness, max_gap, constraint, solver, \
 sensitive_columns, drop_sensitive
         See `ParityKernelRidge`. With "nystrom" the landmarks of all rows serve every fold.

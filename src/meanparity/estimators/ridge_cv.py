@@ -31,7 +31,7 @@ class ParityRidgeCV(CrossValidated):
         constraints that need rows, such as those with splines.
     scoring : SmallestLoss, optional
         How to choose. ``SmallestLoss(max_gap=500)``: the smallest squared error among penalties
-        whose held-out gap is at most 500.
+        whose gap on unseen rows is shown to be at most 500.
     fit_intercept, unfairness, max_gap, constraint, solver, sensitive_columns, drop_sensitive
         See `ParityRidge`.
 
@@ -41,7 +41,8 @@ class ParityRidgeCV(CrossValidated):
         The penalty that was chosen.
     cv_results_ : dict
         For each penalty: ``param_alpha``, ``mean_squared_error`` and ``gap`` (the largest one) of
-        held-out predictions, and the rank; ``pandas.DataFrame(cv_results_)`` is the table.
+        held-out predictions, ``gap_limit``, an upper limit of the gap of one fit on other rows, and
+        the rank; ``pandas.DataFrame(cv_results_)`` is the table.
     best_estimator_ : ParityRidge
         Fitted to all rows. Its fitted attributes are here as well.
     best_index_, best_score_ : int, float

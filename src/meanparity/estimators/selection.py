@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
@@ -20,6 +23,7 @@ from meanparity.constraints import Constraint
 from meanparity.constraints.functionals import Functionals
 from meanparity.constraints.left_out import MOST_CELLS, LeftOut
 from meanparity.data.fit_input import FitInput
+from meanparity.data.groups import group_sums
 from meanparity.data.rows import refuse_identifier
 from meanparity.estimators._messages import IDLE_LIMIT
 from meanparity.exceptions import ParityWarning
@@ -28,18 +32,24 @@ from meanparity.solvers.problem import ConstrainedProblem, Solver
 from meanparity.state import stored
 
 Candidate = dict[str, Any]
+_CONFIDENCE = 0.95  # of upper limits of gaps
 
 
 @stored("SmallestLoss")
 @dataclass(frozen=True)
 class SmallestLoss:
-    """The smallest squared error on held-out rows, among candidates with a small enough gap there.
+    """The smallest squared error on held-out rows, among candidates whose gap is shown to be small.
+
+    Held-out predictions come from many fits, whose gaps have different signs and average out, so
+    the gap of their mean says little about the gap of one fit. What is compared with `max_gap` is
+    therefore an upper limit (95 %, for all groups together) of the size of the gap that a fit to as
+    many rows has on rows that it did not see.
 
     Parameters
     ----------
     max_gap : float, default=inf
-        The largest gap of held-out predictions that is allowed, in the units of y. If no candidate
-        is within, the one with the smallest gap is chosen.
+        The largest gap that is allowed, in the units of y. If no candidate is shown to be within,
+        a warning says so, and the one with the smallest upper limit is chosen.
 
     Examples
     --------
@@ -78,12 +88,34 @@ class SmallestLoss:
             )
         failed = np.inf  # no score at all
         losses, gaps = (np.nan_to_num(-score, nan=failed) for score in scores)
+        splits = [name for name in cv_results if re.fullmatch(r"split\d+_test_gap", name)]
+        if len(splits) > 1 and self.max_gap < np.inf:
+            sizes = np.nan_to_num(-np.stack([cv_results[name] for name in splits]), nan=failed)
+            with np.errstate(invalid="ignore"):
+                spread = np.nan_to_num(sizes.std(axis=0, ddof=1), nan=failed)
+            # where the gap of one more fit lies, from those of the splits
+            quantile = stats.t.ppf(_CONFIDENCE, len(splits) - 1)
+            gaps = gaps + quantile * spread * np.sqrt(1 + 1 / len(splits))
         return self.choose(losses, gaps)
 
     def choose(self, losses: FloatArray, gaps: FloatArray) -> int:
-        """Position of the best of p candidates with losses and gaps, (p,); the last of equals."""
+        """Position of the best of p candidates; the last of equals.
+
+        Parameters
+        ----------
+        losses, gaps : (p,) arrays
+            Losses, and upper limits of gaps.
+        """
         gaps = np.where(losses < np.inf, gaps, np.inf)  # what failed is chosen last
         allowed = gaps <= self.max_gap
+        if not allowed.any() and np.isfinite(gaps).any():
+            warnings.warn(
+                f"No candidate is shown to have gaps of at most max_gap={self.max_gap:g} on rows "
+                f"that were not seen: the smallest upper limit of a gap is {gaps.min():.4g}, and "
+                "the candidate that has it is chosen. Allow a larger gap, or use more rows.",
+                ParityWarning,
+                stacklevel=2,
+            )
         key = np.where(allowed, losses, np.inf) if allowed.any() else gaps
         return int(len(key) - 1 - np.argmin(key[::-1]))
 
@@ -98,6 +130,8 @@ class Found:
         Parameters, in the order in which they were tried.
     losses, gaps : (p,) arrays
         Mean squared error and largest gap of the predictions for held-out rows.
+    gap_limits : (p,) array
+        Upper limits of the largest gap of a fit on rows that it did not see.
     best : int
         Which was chosen.
     """
@@ -105,6 +139,7 @@ class Found:
     candidates: list[Candidate]
     losses: FloatArray
     gaps: FloatArray
+    gap_limits: FloatArray
     best: int
 
     @property
@@ -119,6 +154,7 @@ class Found:
             },
             "mean_squared_error": self.losses,
             "gap": self.gaps,
+            "gap_limit": self.gap_limits,
             "rank_mean_squared_error": order,
         }
 
@@ -132,15 +168,38 @@ def select(
     """Choose among candidates by their predictions, (n, m), for rows that were held out."""
     weights = np.ones(len(data.Y)) if data.weights is None else data.weights
     between = constraint.group_gaps(data.rows)
-    candidates, losses, gaps = [], [], []
+    candidates, losses, gaps, limits = [], [], [], []
     for candidate, predicted in predictions:
         errors = ((data.Y - predicted) ** 2).mean(axis=1)
         compared = constraint.compared(predicted, data.Y)
         candidates.append(candidate)
         losses.append(float(weights @ errors / weights.sum()))
-        gaps.append(float(np.abs(between.gaps(compared)).max(initial=0.0)))
-    losses_array, gaps_array = np.array(losses), np.array(gaps)
-    return Found(candidates, losses_array, gaps_array, scoring.choose(losses_array, gaps_array))
+        found = np.abs(between.gaps(compared))
+        gaps.append(float(found.max(initial=0.0)))
+        limits.append(float((found + _margins(between, compared)).max(initial=0.0)))
+    best = scoring.choose(np.array(losses), np.array(limits))
+    return Found(candidates, np.array(losses), np.array(gaps), np.array(limits), best)
+
+
+def _margins(between: Functionals, values: FloatArray) -> FloatArray:
+    """How much larger the gaps of one fit can be on rows that it did not see: (r, m).
+
+    A pooled gap of held-out values has the sampling error of its rows, and the gap of one fit has
+    an error of the same size, from the rows to which it was fitted. The residual variance is that
+    of all rows, because a small group does not show its own.
+    """
+    n, k = len(values), between.table.shape[0]
+    weights = np.ones(n) if between.weights is None else between.weights
+    squares = group_sums(between.codes, weights**2, k)
+    centred = values - np.average(values, axis=0, weights=weights if weights.any() else None)
+    table = between.table.toarray() if issparse(between.table) else between.table
+    gram = table.T @ (squares[:, None] * table)
+    explained = np.linalg.lstsq(gram, between.apply(centred), rcond=None)[0]
+    residuals = centred - between.spread(explained)
+    variance = (residuals**2).sum(axis=0) / max(n - len(between) - 1, 1)
+    rows = np.asarray(between.units @ table.T) ** 2 @ squares
+    quantile = stats.norm.isf((1 - _CONFIDENCE) / max(len(rows), 1))
+    return np.asarray(quantile * np.sqrt(2 * np.outer(rows, variance)))
 
 
 def require_leave_one_out(

@@ -2,7 +2,7 @@
 
 Every metric has the signature of the metrics in scikit-learn and Fairlearn, ``metric(y_true,
 y_pred, *, sensitive_features, sample_weight=None)``. Parity depends on the predictions alone, so
-`y_true` is ignored and may be None.
+its metrics ignore `y_true`, which may be None.
 """
 
 from meanparity.metrics.gaps import (
@@ -13,16 +13,30 @@ from meanparity.metrics.gaps import (
     wasserstein_gap,
 )
 from meanparity.metrics.labels import selection_rate_gap, selection_rate_ratio, selection_rates
+from meanparity.metrics.outcomes import (
+    GroupCalibration,
+    calibration_by_group,
+    error_gap,
+    prediction_errors,
+    separation_gap,
+    sufficiency_gap,
+)
 from meanparity.metrics.scorers import parity_scorer
 
 __all__ = [
+    "GroupCalibration",
+    "calibration_by_group",
     "covariance_norm",
+    "error_gap",
     "group_means",
     "max_mean_gap",
     "mean_parity_gap",
     "parity_scorer",
+    "prediction_errors",
     "selection_rate_gap",
     "selection_rate_ratio",
     "selection_rates",
+    "separation_gap",
+    "sufficiency_gap",
     "wasserstein_gap",
 ]

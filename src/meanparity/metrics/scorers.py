@@ -12,7 +12,7 @@ import sklearn
 from sklearn.metrics import make_scorer
 
 from meanparity.data.features import FeatureLayout
-from meanparity.metrics import gaps, labels
+from meanparity.metrics import gaps, labels, outcomes
 
 _METRICS: dict[str, Callable[..., Any]] = {
     function.__name__: function
@@ -21,6 +21,9 @@ _METRICS: dict[str, Callable[..., Any]] = {
         gaps.mean_parity_gap,
         gaps.wasserstein_gap,
         gaps.covariance_norm,
+        outcomes.error_gap,
+        outcomes.separation_gap,
+        outcomes.sufficiency_gap,
         labels.selection_rate_gap,
         labels.selection_rate_ratio,
     )

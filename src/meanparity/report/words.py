@@ -11,8 +11,6 @@ from meanparity.audit import GroupFinding
 from meanparity.audit.checks import format_number
 from meanparity.report.summary import Summary
 
-_FEWEST_ROWS = 10  # groups with fewer rows are not assessed
-
 
 def format_share(value: float) -> str:
     """Format a share as a percentage.
@@ -94,26 +92,29 @@ def _where_not_imposed(summary: Summary) -> str:
     audit, zero = summary.after, summary.data["zero"]
     rows = f"On {len(summary.predicted):,} {summary.predicted.name}, on which the constraint was"
     rows += " not imposed"
-    assessed = [finding for finding in audit.findings if finding.size >= _FEWEST_ROWS]
-    if not assessed:
-        return f"{rows}, no group has at least {_FEWEST_ROWS} rows, so gaps are not assessed."
-    if all(abs(finding.gap) <= zero for finding in assessed):
+    assessed = [finding for finding in audit.findings if not finding.too_few_rows]
+    if all(abs(finding.gap) <= zero for finding in audit.findings):
         return f"{rows}, every {_difference(summary)} is zero (up to rounding error)."
+    if not assessed:
+        return f"{rows}, every group has too few rows to tell how large gaps are elsewhere."
     largest = max(assessed, key=lambda finding: abs(finding.gap))
     before = next(f for f in summary.before.findings if f.name == largest.name)
-    interval = f"{format_number(largest.low)} to {format_number(largest.high)}"
+    interval = f"{format_number(largest.low_all)} to {format_number(largest.high_all)}"
     level = 1 - audit.confidence
-    significant = sum(finding.p_holm <= level for finding in assessed)
+    significant = sum(finding.p_adjusted <= level for finding in assessed)
+    together = " simultaneous" if len(assessed) > 1 else ""
     sentences = [
         f"{rows}, the largest {_difference(summary)} is {format_number(largest.gap)} "
-        f"({largest.name}; {100 * audit.confidence:.0f}% confidence interval {interval}).",
+        f"({largest.name}; {100 * audit.confidence:.0f}%{together} confidence interval "
+        f"{interval}).",
         f"Without the constraint it is {format_number(before.gap)} in this group.",
         f"The difference is statistically significant in {significant or 'none'} of "
-        f"{len(assessed)} groups ({100 * level:.0f}% level, Holm's correction).",
+        f"{len(assessed)} groups ({100 * level:.0f}% level, adjusted for their number).",
     ]
-    small = len(audit.findings) - len(assessed)
-    if small:
-        sentences.append(f"Groups with fewer than {_FEWEST_ROWS} rows ({small}) are not assessed.")
+    few = len(audit.findings) - len(assessed)
+    if few:
+        groups = "group" if few == 1 else "groups"
+        sentences.append(f"In {few} other {groups} there are too few rows to tell.")
     return " ".join(sentences)
 
 
@@ -153,9 +154,12 @@ def group_table(summary: Summary) -> list[dict[str, str]]:
 
 
 def _cells(when: str, finding: GroupFinding, zero: float) -> dict[str, str]:
-    low, high = format_number(finding.low, zero), format_number(finding.high, zero)
+    interval = "too few rows to tell"
+    if not finding.too_few_rows:
+        low, high = format_number(finding.low, zero), format_number(finding.high, zero)
+        interval = f"{low} to {high}"
     return {
         f"{when}_mean": format_number(finding.mean, zero),
         f"{when}_gap": format_number(finding.gap, zero),
-        f"{when}_interval": f"{low} to {high}",
+        f"{when}_interval": interval,
     }

@@ -1,0 +1,50 @@
+"""Audits of prediction errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meanparity.audit.auditing import audit
+from meanparity.audit.result import Audit
+from meanparity.metrics import prediction_errors
+
+
+def audit_errors(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    error: str | float = "squared",
+    **options: Any,
+) -> Audit:
+    """Compare the mean error of every group with that of all rows, with uncertainty.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        Outcomes and predictions.
+    sensitive_features : array-like of shape (n,) or (n, r), or data frame
+        Sensitive columns.
+    error : {"squared", "absolute", "signed"} or float, default="squared"
+        The error; a number is the quantile of a quantile loss. See
+        `meanparity.metrics.prediction_errors`.
+    **options
+        Further parameters of `audit`.
+
+    Returns
+    -------
+    Audit
+        Its means are mean errors, its gaps are differences of mean errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> s = np.repeat(["a", "b"], 200)
+    >>> y = rng.normal(size=400) * np.where(s == "a", 1.0, 2.0)
+    >>> found = audit_errors(y, np.zeros(400), sensitive_features=s)
+    >>> [f.low < (-1.5 if f.group == "a" else 1.5) < f.high for f in found.findings]
+    [True, True]
+    """
+    errors = prediction_errors(y_true, y_pred, error)
+    return audit(errors, sensitive_features=sensitive_features, **options)

@@ -1,0 +1,55 @@
+"""Limits for means of 0/1 values, by the binomial distribution itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from meanparity._typing import FloatArray
+
+_RARE, _COMMON = 5.0, 15.0  # counts up to which limits are exact, and from which they are Jeffreys'
+
+
+def share_limits(shares: Any, sizes: Any, error: Any) -> tuple[FloatArray, FloatArray]:
+    """Limits of proportions, each of which fails with a probability of about `error` / 2.
+
+    Up to five events, or five rows without one, they are the exact limits of Clopper and Pearson,
+    which fail less often. From fifteen on they are those of Jeffreys, which hold as often as they
+    say on average; in between, they are in between. Sizes need not be whole numbers: the effective
+    sizes of weighted rows are not.
+
+    Parameters
+    ----------
+    shares, sizes, error : floats or arrays that broadcast
+        Observed proportions, numbers of rows, and the probability of error.
+
+    References
+    ----------
+    Brown, L. D., Cai, T. T. and DasGupta, A. (2001). Interval estimation for a binomial
+    proportion. Statistical Science 16.
+
+    Examples
+    --------
+    >>> [limit.round(3).tolist() for limit in share_limits([0.0, 0.5], [5, 40], 0.05)]
+    [[0.0, 0.35], [0.522, 0.65]]
+    """
+    shares, sizes, error = np.broadcast_arrays(
+        np.asarray(shares, float), np.asarray(sizes, float), np.asarray(error, float)
+    )
+    counts = np.clip(shares, 0.0, 1.0) * sizes
+    fewer = np.minimum(counts, sizes - counts)
+    shift = np.clip((fewer - _RARE) / (_COMMON - _RARE), 0.0, 1.0) / 2
+    low = _lower_limit(counts, sizes, shift, error / 2)
+    return low, 1 - _lower_limit(sizes - counts, sizes, shift, error / 2)
+
+
+def _lower_limit(
+    counts: FloatArray, sizes: FloatArray, shift: FloatArray, error: FloatArray
+) -> FloatArray:
+    """Quantile of a beta distribution, Clopper and Pearson's without a shift; 0 without events."""
+    some = counts > 1e-9
+    first = np.where(some, counts, 1.0) + shift
+    found = special.betaincinv(first, sizes - counts + 1 - shift, error)
+    return np.asarray(np.where(some, found, 0.0))

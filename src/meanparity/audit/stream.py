@@ -1,0 +1,165 @@
+"""Audits that may be looked at again and again while predictions arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from meanparity._typing import FloatArray
+from meanparity.audit.checks import check_probability, format_number
+from meanparity.audit.rows import single_column
+from meanparity.data.groups import Groups
+
+_FEWEST_ROWS = 30  # of a group and of all others, before its interval is finite
+
+
+@dataclass(frozen=True)
+class StreamFinding:
+    """The gap of one group so far.
+
+    Parameters
+    ----------
+    group : hashable
+        The group.
+    size : int
+        Number of its rows so far.
+    mean, gap : float
+        Mean of its values, and its difference from the overall mean; NaN without rows.
+    low, high : float
+        Interval of the gap; infinite while there are too few rows to tell.
+    """
+
+    group: Hashable
+    size: int
+    mean: float
+    gap: float
+    low: float
+    high: float
+
+
+class AuditStream:
+    r"""Gaps between groups in a stream of predictions, with intervals that may always be looked at.
+
+    An audit that is repeated every month at 95 % finds a gap that is not there sooner or later. The
+    intervals of a stream hold at all times together: with the stated confidence, no interval of any
+    group ever excludes its gap, however often one looks and whenever one decides to stop. They are
+    asymptotic confidence sequences: for n rows with an estimated standard deviation σ of the
+    influence of one row, ``1[i∈j](f_i − m_j)/p_j − (f_i − m)``,
+
+    ``gap ± σ/√n · sqrt((1 + 1/(nρ²)) · (log(1 + nρ²) − 2 log(α/k)))``
+
+    for k groups and an error probability α, where ρ makes the intervals narrowest at `focus` rows.
+    A single look at n rows would have an interval of about two thirds of the width.
+
+    Parameters
+    ----------
+    groups : iterable
+        All groups that can occur.
+    confidence : float, default=0.95
+        Confidence that all intervals hold at all times.
+    focus : int, default=1000
+        Number of rows at which intervals are narrowest. It may not depend on the rows.
+
+    References
+    ----------
+    Waudby-Smith, I., Arbour, D., Sinha, R., Kennedy, E. H. and Ramdas, A. (2024). Time-uniform
+    central limit theory and asymptotic confidence sequences. Annals of Statistics 52.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> stream = AuditStream(["a", "b"])
+    >>> for month in range(12):
+    ...     s = rng.choice(["a", "b"], 200)
+    ...     stream = stream.update(rng.normal(size=200) + (s == "b"), s)
+    >>> stream.n_rows
+    2400
+    >>> [bool(f.low < 0.5 * (1 if f.group == "b" else -1) < f.high) for f in stream.findings()]
+    [True, True]
+    """
+
+    def __init__(
+        self, groups: Iterable[Hashable], *, confidence: float = 0.95, focus: int = 1000
+    ) -> None:
+        self.groups = tuple(dict.fromkeys(groups))
+        self.confidence = check_probability(confidence, "confidence")
+        self.focus = focus
+        if len(self.groups) < 2:
+            raise ValueError(f"groups={list(self.groups)}. Pass at least two groups.")
+        if isinstance(focus, bool) or not isinstance(focus, int) or focus < 1:
+            raise ValueError(f"focus={focus!r} is not a number of rows. Pass 1 or more.")
+        k = len(self.groups)
+        self._counts, self._means, self._squares = np.zeros(k), np.zeros(k), np.zeros(k)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows so far."""
+        return int(self._counts.sum())
+
+    def update(self, y_pred: Any, sensitive_features: Any) -> AuditStream:
+        """Add rows: (n,) values and their groups. The stream is changed, and returned."""
+        values = single_column(y_pred, "y_pred")
+        found = Groups.from_columns(sensitive_features, n_rows=len(values))
+        unknown = [key for key in found.keys if key not in self.groups]
+        if unknown:
+            raise ValueError(
+                f"sensitive_features has the group {unknown[0]!r}, which is not among the groups "
+                f"of the stream, {list(self.groups)}. Name all groups when it is made."
+            )
+        place = np.array([self.groups.index(key) for key in found.keys])
+        counts, means = found.counts.astype(float), found.means(values)
+        squares = found.sums((values - means[found.codes]) ** 2)
+        before, total = self._counts[place], self._counts[place] + counts
+        step = means - self._means[place]
+        self._squares[place] += squares + step**2 * before * counts / total
+        self._means[place] += step * counts / total
+        self._counts[place] = total
+        return self
+
+    def findings(self) -> tuple[StreamFinding, ...]:
+        """The gaps so far, in the order of the groups."""
+        n, counts = self._counts.sum(), self._counts
+        if not n:
+            nothing = (0, np.nan, np.nan, -np.inf, np.inf)
+            return tuple(StreamFinding(group, *nothing) for group in self.groups)
+        means = np.where(counts > 0, self._means, np.nan)
+        gaps = means - float(counts @ self._means) / n
+        margins = self._margins(n, np.nan_to_num(gaps))
+        margins[np.minimum(counts, n - counts) < _FEWEST_ROWS] = np.inf
+        return tuple(
+            StreamFinding(
+                group,
+                int(counts[j]),
+                float(means[j]),
+                float(gaps[j]),
+                float(gaps[j] - margins[j]) if counts[j] else -np.inf,
+                float(gaps[j] + margins[j]) if counts[j] else np.inf,
+            )
+            for j, group in enumerate(self.groups)
+        )
+
+    def _margins(self, n: float, gaps: FloatArray) -> FloatArray:
+        """Half widths of the intervals: (k,)."""
+        counts = np.maximum(self._counts, 1.0)
+        shares, inside = counts / n, self._squares / np.maximum(self._counts - 1, 1)
+        every = shares * inside
+        variances = inside / shares - 2 * inside + every.sum() + shares @ gaps**2
+        error = (1 - self.confidence) / len(gaps)
+        # the best ρ² at `focus` rows, from the references (their appendix on tuning)
+        scale = (-2 * np.log(error) + np.log(1 - 2 * np.log(error))) / self.focus
+        width = (1 + 1 / (n * scale)) * (np.log1p(n * scale) - 2 * np.log(error)) / n
+        return np.asarray(np.sqrt(np.maximum(variances, 0.0) * width))
+
+    def __str__(self) -> str:
+        lines = [f"{self.n_rows:,} rows so far. Intervals hold at all times together"]
+        lines[0] += f" with {100 * self.confidence:g} % confidence, for many rows."
+        for finding in self.findings():
+            interval = "too few rows to tell"
+            if np.isfinite(finding.high):
+                interval = f"{format_number(finding.low)} to {format_number(finding.high)}"
+            gap = format_number(finding.gap) if finding.size else "unknown"
+            lines.append(f"{finding.group} ({finding.size:,} rows): gap {gap}, {interval}")
+        return "\n".join(lines)

@@ -1,0 +1,192 @@
+"""What an audit has findings about: the groups of a stratum, or a sensitive number in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from sklearn.utils import check_random_state
+
+from meanparity._typing import FloatArray
+from meanparity.audit.comparisons import (
+    Comparison,
+    Limits,
+    NumberComparison,
+    ShareComparison,
+    is_two_valued,
+)
+from meanparity.audit.covariance import CovarianceComparison
+from meanparity.audit.draws import number_of_draws
+from meanparity.audit.limits import gap_limits
+from meanparity.audit.moments import Moments
+from meanparity.audit.rows import AuditRows
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """The groups of a stratum, or one sensitive number, with their gaps and their uncertainty.
+
+    Parameters
+    ----------
+    keys : k hashables
+        The groups, or the name of the number.
+    counts, means, gaps, standard_errors, factors : (k,) arrays
+        Rows, means, gaps and their standard errors; a gap is its factor times the difference that
+        `comparison` is about.
+    comparison : Comparison
+        Tests and limits of the differences.
+    to_gaps : callable
+        Limits of gaps from limits of differences and their probability of error.
+    is_number : bool
+        Whether this is a number, whose gap is a covariance.
+    """
+
+    keys: tuple[Hashable, ...]
+    counts: FloatArray
+    means: FloatArray
+    gaps: FloatArray
+    standard_errors: FloatArray
+    factors: FloatArray
+    comparison: Comparison
+    to_gaps: Callable[[Limits, float], Limits]
+    is_number: bool = False
+
+    def simultaneous(self, family: Family) -> Limits:
+        """Limits that hold together with all others of the family: (k,) each."""
+        strength = family.strength
+        quantile = strength * float(stats.norm.isf(family.error / 2))
+        return self.to_gaps(self.comparison.limits_at(strength), 2 * float(stats.norm.sf(quantile)))
+
+
+@dataclass(eq=False)
+class Family:
+    """Draws for one audit, and the largest strength in each over all findings.
+
+    `maxima` are those of the differences, for p-values. `widths` are those of the gaps, for
+    simultaneous intervals: where shares are sampled, two gaps that are one difference still differ
+    by the error of the shares.
+
+    Parameters
+    ----------
+    error : float
+        Probability of error, one minus the confidence.
+    two_valued : bool
+        Whether all values of the audit are 0 or 1, or two other numbers.
+    low, span : float
+        What stands for 0, and the distance from it to what stands for 1.
+    n_draws : int
+        Number of draws.
+    rng : numpy Generator
+        Random numbers.
+    """
+
+    error: float
+    two_valued: bool
+    low: float
+    span: float
+    n_draws: int
+    rng: np.random.Generator
+    maxima: FloatArray = field(init=False)
+    widths: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.maxima, self.widths = np.zeros((2, self.n_draws))
+
+    def include(self, comparison: Comparison, moments: Moments | None = None) -> None:
+        """Count the findings of a comparison among those that are corrected for."""
+        largest = np.abs(comparison.drawn).max(axis=1)
+        self.maxima = np.maximum(self.maxima, largest)
+        if moments is not None and moments.sampled:
+            largest = np.abs(self._with_shares(comparison, moments)).max(axis=1)
+        self.widths = np.maximum(self.widths, largest)
+
+    @property
+    def strength(self) -> float:
+        """The strength that no gap of the family exceeds by chance, at the stated confidence."""
+        return float(np.quantile(self.widths, 1 - self.error, method="higher"))
+
+    def _with_shares(self, comparison: Comparison, moments: Moments) -> FloatArray:
+        """Strengths of gaps whose shares are drawn as well: (B, k)."""
+        rows = max(round(float(moments.sizes.sum())), 1)
+        shares = self.rng.multinomial(rows, moments.shares, size=self.n_draws) / rows
+        noise = np.sqrt(moments.shares * moments.others / rows)
+        share_strengths = (moments.shares - shares) / noise / stats.norm.isf(self.error / 2)
+        a = moments.others * np.where(comparison.told, moments.difference_errors, 0.0)
+        b = moments.differences * moments.share_errors
+        total = np.maximum(np.hypot(a, b), 1e-300)
+        found = (a * comparison.drawn + b * share_strengths) / total
+        return np.where(comparison.told, found, 0.0)
+
+
+def make_family(
+    rows: AuditRows, error: float, random_state: Any, n_draws: int | None = None
+) -> Family:
+    """The draws that all findings about these rows share."""
+    seed = check_random_state(random_state).randint(2**31)
+    k = len(rows.numbers) + (0 if rows.groups is None else rows.groups.n_groups)
+    low, high = float(rows.values.min()), float(rows.values.max())
+    two_valued = is_two_valued(rows.values)
+    if two_valued and low == high:  # all 0 or all 1
+        low, high = 0.0, 1.0
+    rng = np.random.default_rng(seed)
+    return Family(error, two_valued, low, high - low, n_draws or number_of_draws(k), rng)
+
+
+def group_subject(
+    rows: AuditRows, family: Family, shares: FloatArray | None, *, sampled: bool
+) -> Subject:
+    """Compare the groups of these rows."""
+    groups = rows.groups
+    assert groups is not None
+    values, scale, low = rows.values, 1.0, 0.0
+    if family.two_valued:
+        scale, low = family.span, family.low
+        values = (values - low) / scale
+    moments = Moments.from_values(values, groups, rows.weight, shares, sampled=sampled)
+    comparison: Comparison
+    if family.two_valued:
+        normal = family.rng.standard_normal((family.n_draws, groups.n_groups))
+        comparison = ShareComparison(moments, family.error, normal)
+    else:
+        comparison = NumberComparison.from_values(
+            values, groups, rows.weight, moments, family.error, family.n_draws, family.rng
+        )
+    family.include(comparison, moments)
+
+    def to_gaps(differences: Limits, error: float) -> Limits:
+        ends = gap_limits(moments, differences, error)
+        return scale * ends[0], scale * ends[1]
+
+    return Subject(
+        groups.keys,
+        moments.counts,
+        low + scale * moments.means,
+        scale * moments.gaps,
+        scale * moments.standard_errors,
+        scale * moments.others,
+        comparison,
+        to_gaps,
+    )
+
+
+def number_subject(rows: AuditRows, name: str, family: Family) -> Subject:
+    """Compare the values of these rows with a sensitive number."""
+    comparison = CovarianceComparison.from_values(
+        rows.values, rows.numbers[name], rows.weight, family.error, family.n_draws, family.rng
+    )
+    family.include(comparison)
+    mean = float(np.average(rows.values, weights=rows.weight))
+    return Subject(
+        (name,),
+        np.array([float(len(rows.values))]),
+        np.array([mean]),
+        np.array([comparison.gap]),
+        np.array([comparison.standard_error]),
+        np.ones(1),
+        comparison,
+        lambda ends, _: ends,
+        is_number=True,
+    )
