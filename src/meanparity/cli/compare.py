@@ -50,7 +50,7 @@ def compare(
         raise ValueError(f"--plot {plot.name} is not a PNG file. Name a file that ends with .png.")
     roles = Roles(target, sensitive, (), None, ignore or (), exclude_sensitive)
     with options.working() as progress:
-        frame = read_frame(data)
+        frame = read_frame(data, as_written=roles.groups)
         n_rows = len(frame)
         if n_rows > rows:
             frame = frame.sample(rows, random_state=seed)

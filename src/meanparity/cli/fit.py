@@ -79,7 +79,7 @@ def fit(
     """
     from meanparity.persistence import save
     from meanparity.report.words import verdict
-    from meanparity.tables import Roles, fit_table, read_frame
+    from meanparity.tables import Roles, fit_table
     from meanparity.tables.reading import file_sha256
 
     if max_gap is not None and unfairness:
@@ -95,7 +95,7 @@ def fit(
         fitted = fit_table(
             data,
             roles,
-            pool=None if pool is None else read_frame(pool),
+            pool=pool,
             model=model.value,
             unfairness=unfairness,
             max_gap=max_gap,

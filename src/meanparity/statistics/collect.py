@@ -171,12 +171,13 @@ class Collector:
                 "sensitive_features has to name the columns of the file that say which group each "
                 "row belongs to."
             )
+        weight = [] if roles.weight is None else [roles.weight]
+        numbers = [*roles.features, *roles.target, *weight]
+        groups = [*own, *roles.sensitive, *roles.control]
+        files = files.checked([name for name in numbers if name not in own], groups)
         total = files.count()
         if not total:
             raise ValueError("The files have no rows.")
-        weight = [] if roles.weight is None else [roles.weight]
-        numbers = [*roles.features, *roles.target, *weight]
-        files = files.with_numbers([name for name in numbers if name not in own])
         every = [*numbers, *roles.sensitive, *roles.control]
         X, target, given = _split_table(files.sample(every, self._sample(total)), roles)
         first = self.first_batch(X, target, **given)

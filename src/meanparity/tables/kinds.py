@@ -10,6 +10,7 @@ import pandas as pd
 
 _MOST_CATEGORIES = 100  # a text column with more values is not treated as categories
 _LARGEST = 1e38  # squares of larger numbers are infinite, or nearly so
+_CODE = r"\s*[+-]?0[0-9]"  # a number with leading zeros
 _UNSUPPORTED = (list, dict, set, tuple, bytes, np.ndarray)
 
 
@@ -44,7 +45,10 @@ def parse_cells(values: pd.Series, kind: str) -> tuple[pd.Series, pd.Series]:
         return values, values[:0]
     parse = pd.to_numeric if kind == "number" else pd.to_datetime
     parsed = parse(values, errors="coerce")
-    return parsed, values[parsed.isna() & values.notna()]
+    bad = parsed.isna() & values.notna()
+    if kind == "number":  # codes such as 007, which are not 7
+        bad |= values.astype(str).str.match(_CODE).to_numpy(dtype=bool)
+    return parsed, values[bad]
 
 
 def convert_columns(frame: pd.DataFrame, kinds: Mapping[str, str], name: str) -> pd.DataFrame:

@@ -48,6 +48,11 @@ class Roles:
     ignored: Sequence[str] = ()
     exclude_sensitive: bool = False
 
+    @property
+    def groups(self) -> list[str]:
+        """The sensitive and control columns, whose values are read as they are written."""
+        return [*self.sensitive, *self.control]
+
     def check(self, frame: pd.DataFrame, name: str) -> None:
         """Raise an error if a column is missing from the table, or has two roles."""
         columns = [*self.sensitive, *self.control, *self.ignored]

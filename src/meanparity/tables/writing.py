@@ -9,8 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from meanparity.data.files import SEPARATORS
 from meanparity.files import draft_of
-from meanparity.tables.reading import SEPARATORS, file_format
+from meanparity.tables.reading import file_format
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
