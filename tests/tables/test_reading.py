@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from meanparity.persistence import read, save
@@ -66,6 +67,7 @@ def test_a_table_to_score_is_not_shifted(way, tmp_path):
 def test_groups_keep_their_text(way, tmp_path):
     frame = people()
     frame.to_csv(tmp_path / "people.csv", index=False)
+    people(seed=1).to_csv(tmp_path / "next.csv", index=False)
     status, output = run(
         *("audit", tmp_path / "people.csv", "--target", "pay", "--sensitive", "office"),
     )
@@ -75,12 +77,12 @@ def test_groups_keep_their_text(way, tmp_path):
     assert {line[0]: int(line[1]) for line in lines if line[0] in counts} == counts.to_dict()
     fitted = fit_table(
         tmp_path / "people.csv",
-        Roles("pay", ("office",), ("sex",), ignored=("id",)),
-        model="linear",
-        pool=tmp_path / "people.csv",
+        Roles("pay", ("office",), ignored=("id",)),
+        model="kernel",
+        pool=tmp_path / "next.csv",
     )
     for summary in fitted.report().summaries:
-        assert {name.rpartition(": ")[2] for name in summary.names} == set(counts.index)
+        assert set(summary.names) == set(counts.index)
     assert "office_NA" in fitted.table.names
 
 
@@ -99,10 +101,10 @@ def test_predict_reads_groups_as_fit_did_and_copies_what_is_written(way, tmp_pat
         scored = read_frame(out, as_written=["id", "office"])
         assert scored["predicted pay"].to_numpy() == pytest.approx(expected, abs=1e-9)
         assert scored["id"].tolist() == new["id"].tolist()
-        assert scored["office"].tolist() == new["office"].tolist()
+        assert scored["office"].astype(str).tolist() == new["office"].tolist()
 
 
-@pytest.mark.filterwarnings("ignore:'age' has many distinct numbers")
+@pytest.mark.filterwarnings("ignore:Sensitive column 'age' has many distinct numbers")
 def test_sensitive_numbers_are_numbers(way, tmp_path):
     frame = people()
     frame.to_csv(tmp_path / "people.csv", index=False)
@@ -154,7 +156,7 @@ def test_many_columns_take_no_more_time_each(tmp_path):
 def test_damaged_feather_files_are_refused_in_one_sentence(compression, tmp_path):
     path = tmp_path / "people.feather"
     people(200).to_feather(path, compression=compression)
-    good, rng, refused = path.read_bytes(), np.random.default_rng(0), 0
+    good, rng, refused = path.read_bytes(), np.random.default_rng(0), []
     for _ in range(300):
         content = bytearray(good)
         for place in rng.integers(0, len(good), 3):
@@ -163,9 +165,10 @@ def test_damaged_feather_files_are_refused_in_one_sentence(compression, tmp_path
         try:
             read_frame(path)
         except ValueError as error:
-            assert "cannot be read as feather" in str(error) or "columns named" in str(error)
-            refused += 1
-    assert refused > 30
+            refused.append(str(error))
+    assert len(refused) > 30
+    expected = ("cannot be read as feather", "columns named", "has columns but no rows")
+    assert all(any(part in message for part in expected) for message in refused)
 
 
 def test_what_a_table_takes_in_memory_follows_from_its_rows_not_from_its_bytes(

@@ -32,6 +32,7 @@ from meanparity.estimators._messages import (
     warn_about_result,
 )
 from meanparity.kernels.spec import AbstractKernel, Kernel, resolve_kernel
+from meanparity.linalg.parallel import all_threads
 from meanparity.solvers.problem import (
     Basis,
     ConstrainedProblem,
@@ -155,12 +156,13 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _fit_input(self, solver: Solver, constraint: Constraint, data: FitInput) -> Solution:
         """The same from input that is read already, and a constraint that is settled."""
-        with np.errstate(over="ignore", invalid="ignore"):  # refused with a message below
-            problem = self._problem(constraint, data)
-            warn_about_input(constraint, data, problem.functionals, problem.pool)
-            solution = solver.solve(problem)
-        check_solution(solution, self.solver, problem.Y.shape[1])
-        self._store(constraint, data, (problem.functionals, problem.pool), solution)
+        with all_threads():
+            with np.errstate(over="ignore", invalid="ignore"):  # refused with a message below
+                problem = self._problem(constraint, data)
+                warn_about_input(constraint, data, problem.functionals, problem.pool)
+                solution = solver.solve(problem)
+            check_solution(solution, self.solver, problem.Y.shape[1])
+            self._store(constraint, data, (problem.functionals, problem.pool), solution)
         return solution
 
     def _store(
@@ -273,7 +275,9 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "unfairness_")
         function = self._function
         features = features_to_predict(self, function.basis.layout, X)
-        values = function.basis.functions.evaluate(features, function.coef) + function.intercept
+        with all_threads():
+            values = function.basis.functions.evaluate(features, function.coef)
+        values = values + function.intercept
         return values[:, 0] if function.single_output else values
 
     def __sklearn_tags__(self) -> Any:

@@ -28,7 +28,7 @@ from meanparity.data.pool import Pool
 from meanparity.data.progress import with_progress
 from meanparity.exceptions import did_you_mean
 from meanparity.kernels.spec import AbstractKernel
-from meanparity.linalg.parallel import ordered_map
+from meanparity.linalg.parallel import all_threads, ordered_map
 from meanparity.solvers.features import FeatureMap, KernelFeatures, LinearFeatures
 from meanparity.solvers.nystrom import Nystrom, kernel_features
 from meanparity.solvers.sums import sum_rows
@@ -77,7 +77,8 @@ class Collector:
         scope, rows = self.options.weight_scope, data.rows
         w = data.sample_weight if scope != "loss" else None
         cells = Cells(rows.codes, len(rows.cells), w)
-        loss, sums = sum_rows(features, data.X, data.Y - y_origin, cells, data.weights)
+        with all_threads():
+            loss, sums = sum_rows(features, data.X, data.Y - y_origin, cells, data.weights)
         return Statistics(
             data.layout,
             features,
