@@ -106,8 +106,8 @@ class Files:
             dataset = pads.dataset([os.fspath(path) for path in paths], format=form)
             schemas = [part.physical_schema for part in dataset.get_fragments()]
         except (pa.ArrowInvalid, OSError) as error:
-            for path in paths if separator else []:
-                scan_file(path, separator)  # which names the line, if it is about one
+            for path in [] if separator is None else paths:
+                scan_file(path, str(separator))  # which names the line, if it is about one
             first = os.fspath(paths[0])
             raise ValueError(f"{first!r} cannot be read as {kinds[0]}: {error}") from error
         for path, schema in zip(paths, schemas, strict=True):

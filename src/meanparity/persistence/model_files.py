@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 
 import meanparity.baselines
 import meanparity.estimators  # noqa: F401  (every kind of model is known)
-from meanparity.files import FORMAT, check_format, pack, unpack, write_atomically
+from meanparity.files import FORMAT, check_format, pack, read_packed, write_atomically
 from meanparity.persistence.foreign import read_foreign, write_foreign
 from meanparity.state import Reader, Writer
 
@@ -133,7 +133,7 @@ def read(path: str | os.PathLike[str]) -> Saved:
     path : str or path
         The file.
     """
-    header, arrays = unpack(Path(path).read_bytes(), str(path), _WHAT)
+    header, arrays = read_packed(path, _WHAT)
     check_format(header, str(path), _WHAT)
     versions, about = header.get("versions"), header.get("about")
     if not isinstance(versions, dict) or not isinstance(about, dict):
