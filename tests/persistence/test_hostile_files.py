@@ -185,3 +185,24 @@ def test_only_fitted_models_are_loaded(name, tmp_path):
         path.write_bytes(pack(header | {"model": model}, arrays))
         with pytest.raises(ValueError, match=r"was not loaded: (it contains|\[\] is not)"):
             load(path)
+
+
+@pytest.mark.parametrize("name", ["ridge", "rbf", "landmarks", "huber", "ridge, batches"])
+@pytest.mark.parametrize("what", ["not finite", "shape"])
+@pytest.mark.parametrize("minimal", [False, True])
+def test_numbers_that_do_not_fit_together_are_refused(name, what, minimal, tmp_path):
+    path = tmp_path / "m.meanparity"
+    save(fit(name), path, minimal=minimal)
+    header, arrays = unpack(path.read_bytes(), "m", "model file")
+    state = next(n for n in walk(header) if n.get("kind") == "FittedFunction")["state"]
+    coef = state["coef"]
+    if "same" in coef:
+        coef = next(n for n in walk(header) if n.get("id") == coef["same"] and "array" in n)
+    number = coef["array"]
+    if what == "not finite":
+        arrays[number][0, 0] = np.nan
+    else:
+        arrays[number] = arrays[number].T.copy()
+    path.write_bytes(pack(header, arrays))
+    with pytest.raises(ValueError, match="was not loaded"):
+        load(path)
