@@ -5,9 +5,8 @@ from __future__ import annotations
 import json as json_module
 from typing import Annotated
 
-import typer
-
 from meanparity.cli import options
+from meanparity.cli._typer import typer
 
 _NOT_EQUIVALENT = 3  # exit status
 

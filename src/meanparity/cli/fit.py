@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from meanparity.cli import options
+from meanparity.cli._typer import typer
 
 if TYPE_CHECKING:
     from meanparity.report import Report
