@@ -248,7 +248,8 @@ def _warn_about_lost_digits(before: LossSums, after: LossSums) -> None:
         ("y", (before.squares, after.squares)),
     ):
         first, rest = squares
-        lost = (rest != 0) & (np.abs(rest) < _LEAST_LEFT * first)
+        whole = (first == np.rint(first)) & (first < 2.0**53)  # as of indicators, without rounding
+        lost = (np.abs(rest) < _LEAST_LEFT * first) & ~(whole & (rest == 0))
         if lost.any():
             worst = int(np.argmin(np.where(lost, np.abs(rest) / np.maximum(first, 1e-300), np.inf)))
             digits = max(15 + math.log10(max(float(abs(rest[worst]) / first[worst]), 1e-15)), 0.0)
