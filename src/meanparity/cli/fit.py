@@ -62,6 +62,14 @@ def fit(
     report: Annotated[
         Path | None, typer.Option(help="HTML file for the report, such as report.html.")
     ] = None,
+    min_cell: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Smallest number of people about whom results are shown. Smaller groups are "
+            "merged; bars and shares of fewer people are left out of the report.",
+        ),
+    ] = 1,
     json: options.Json = False,
 ) -> None:
     """Fit a model whose mean prediction is the same in every group, and audit it.
@@ -104,7 +112,7 @@ def fit(
             progress=progress,
         )
         digests = {path: file_sha256(path) for path in (data, pool) if path is not None}
-        page = fitted.report(_facts(fitted, data, pool, digests))
+        page = fitted.report(_facts(fitted, data, pool, digests), min_cell=min_cell)
         if output is not None:
             progress("saving the model")
             about = fitted.about()

@@ -21,6 +21,7 @@ from meanparity.audit.checks import format_number
 from meanparity.audit.proxies import explained_share
 from meanparity.files import write_atomically
 from meanparity.report.slider import Slider
+from meanparity.report.small_cells import check_min_cell
 from meanparity.report.summary import BINS, MOST_GROUPS, PredictedRows, Summary
 from meanparity.report.words import describe_gap, format_share, group_table, reference, verdict
 from meanparity.tradeoff import Comparison
@@ -145,6 +146,7 @@ def make_report(
     columns: tuple[Any, PredictedRows] | None = None,
     origin: Mapping[str, str] | None = None,
     facts: Mapping[str, str] | None = None,
+    min_cell: int = 1,
 ) -> Report:
     """Make a report about predictions on one or several sets of rows.
 
@@ -167,6 +169,9 @@ def make_report(
         For each encoded column of that data frame, the column of the original table.
     facts : mapping of str to str, optional
         Further facts for the last section of the page.
+    min_cell : int, default=1
+        The smallest number of people about whom the report says anything. Smaller groups are
+        merged, and bars and shares of fewer people are left out.
 
     Returns
     -------
@@ -188,7 +193,8 @@ def make_report(
     'The mean prediction is the same in every group of sensitive.'
     """
     slider = Slider.dial(position) if slider is None else slider
-    summaries = tuple(Summary.from_rows(rows, comparison, slider) for rows in row_sets)
+    least = check_min_cell(min_cell)
+    summaries = tuple(Summary.from_rows(rows, comparison, slider, least) for rows in row_sets)
     constraint = comparison.description
     if not constraint:  # a model file of an earlier version
         described = next((rows for rows in row_sets if rows.constrained), row_sets[0])
