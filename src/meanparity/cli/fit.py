@@ -84,7 +84,7 @@ def fit(
     meanparity fit people.csv --target salary --sensitive sex --control grade --max-gap 500
     meanparity fit people.csv --target salary --sensitive sex --pool next.csv -o m.meanparity
     """
-    from meanparity.persistence import save
+    from meanparity.persistence import describe_rows, save
     from meanparity.report.words import verdict
     from meanparity.tables import Roles, fit_table
     from meanparity.tables.reading import file_sha256
@@ -127,7 +127,11 @@ def fit(
     written = {"Model file": output, "Report": report}
     if output or report:
         lines += ["", *(f"{name}: {path}" for name, path in written.items() if path)]
-    found = _as_data(fitted, page, sentences) | {"output": output, "report": report}
+    holds = "" if output is None else describe_rows(fitted.pipeline, minimal=minimal)
+    if holds:
+        lines += ["", f"{holds} See docs/privacy.md."]
+    found = _as_data(fitted, page, sentences)
+    found |= {"output": output, "report": report, "rows_in_model_file": holds}
     options.show("\n".join(lines), found, json)
 
 

@@ -65,7 +65,7 @@ def save(
     row, and the group of each person of the pool, can be computed from them. Files of models with
     other losses contain the targets, scores and groups of the training rows, from which
     `tradeoff_` computes its curves, and files of models with `LinearParity` its weights of the
-    rows. docs/model-files.md has a table.
+    rows. `describe_rows` says what a file of a model holds, and docs/privacy.md has a table.
 
     Parameters
     ----------
