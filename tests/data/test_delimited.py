@@ -29,7 +29,8 @@ def scan(text, columns=(), separator=","):
         ('a,b\n"1\n1",2\n3,4,5\n', "has 3 fields in line 4"),
         ('a,b\n1,"2\n3,4\n', "cannot be read in line 3: unexpected end of data"),
         ('a,b\n"1"x,2\n', "cannot be read in line 2: ',' expected after '\"'"),
-        ("a,b\r1,2\r3\r", "has 1 field in line 3"),
+        ("a,b\n1,2\n\r,3\n", "carriage return without a line feed in line 3"),
+        ("a,b\r1,2\r", "carriage return without a line feed in line 1"),
         ("a\tb\n1,2\n", "has 1 field in line 2"),
     ],
 )

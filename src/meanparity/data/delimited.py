@@ -126,9 +126,22 @@ def scan_rows(lines: TextIO, separator: str, name: str, columns: Sequence[str] =
 
 def _rows(lines: TextIO, separator: str, name: str) -> Iterator[tuple[int, list[str]]]:
     """The line at which each row ends, and its fields; empty lines are left out."""
-    reader = csv.reader(lines, delimiter=separator, strict=True)
+    last = ""
+
+    def remembered() -> Iterator[str]:
+        nonlocal last
+        for line in lines:
+            last = line
+            yield line
+
+    reader = csv.reader(remembered(), delimiter=separator, strict=True)
     try:
         for row in reader:
+            if last.endswith("\r"):  # pandas shifts the row after it, if that is empty in front
+                raise ValueError(
+                    f"{name} has a carriage return without a line feed in line {reader.line_num}. "
+                    "Save the file with other ends of lines, or put the cell into double quotes."
+                )
             if row:
                 yield reader.line_num, row
     except csv.Error as error:

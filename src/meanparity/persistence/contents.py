@@ -31,8 +31,8 @@ def describe_rows(model: Any, *, minimal: bool = False) -> str:
     >>> describe_rows(ParityRidge().fit(X, y, sensitive_features=s))
     ''
     >>> kernel = ParityKernelRidge(kernel="rbf").fit(X, y, sensitive_features=s)
-    >>> describe_rows(kernel).partition(".")[0]
-    'The model file holds the features of 200 rows, those of fit and its pool'
+    >>> describe_rows(kernel).partition(",")[0]
+    'The model file holds the features of 200 rows'
     """
     estimator = model[-1] if isinstance(model, Pipeline) else model
     function = getattr(estimator, "_function", None)
@@ -44,6 +44,8 @@ def describe_rows(model: Any, *, minimal: bool = False) -> str:
         )
     if not isinstance(functions, KernelExpansion):
         return ""
+    points: Any = functions.points
+    n_rows = int(points.shape[0])
     computed = (
         "The group of each person of a pool can be computed from them, and so can the targets and "
         "groups of the rows of fit, if the targets are few different numbers."
@@ -52,6 +54,6 @@ def describe_rows(model: Any, *, minimal: bool = False) -> str:
         "less."
     )
     return (
-        f"The model file holds the features of {functions.points.shape[0]:,} rows, those of fit "
+        f"The model file holds the features of {n_rows:,} rows, those of fit "
         f"and its pool, because the model predicts from them. {computed}"
     )
