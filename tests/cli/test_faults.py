@@ -65,3 +65,21 @@ def test_an_interrupted_command_shows_no_traceback(tmp_path):
         _, errors = process.communicate(timeout=60)
         assert "Traceback" not in errors
         assert process.returncode in (0, 1, 130)
+
+
+@pytest.mark.parametrize("model", ["linear", "kernel"])
+@pytest.mark.parametrize("minimal", [False, True])
+def test_fit_says_which_rows_a_model_file_holds(model, minimal, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"sex": rng.choice(["F", "M"], 100), "x": rng.normal(size=100)})
+    frame["pay"] = frame["x"] + (frame["sex"] == "M") + rng.normal(size=100)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    more = ("--target", "pay", "--sensitive", "sex", "--model", model, "-o", tmp_path / "m")
+    status, output, _ = call("fit", tmp_path / "a.csv", *more, *["--minimal"] * minimal)
+    assert status == 0
+    text = " ".join(output.split())
+    assert ("holds the features of 80 rows, those of fit and its pool" in text) == (
+        model == "kernel"
+    )
+    computed = "The group of each person of a pool can be computed"
+    assert (computed in text) == (model == "kernel" and minimal)

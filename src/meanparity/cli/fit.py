@@ -124,12 +124,12 @@ def fit(
             page.save(report)
     sentences = verdict(page.summaries, page.target)
     lines = _as_lines(fitted, page, sentences)
-    written = {"Model file": output, "Report": report}
-    if output or report:
-        lines += ["", *(f"{name}: {path}" for name, path in written.items() if path)]
     holds = "" if output is None else describe_rows(fitted.pipeline, minimal=minimal)
     if holds:
         lines += ["", f"{holds} See docs/privacy.md."]
+    written = {"Model file": output, "Report": report}
+    if output or report:
+        lines += ["", *(f"{name}: {path}" for name, path in written.items() if path)]
     found = _as_data(fitted, page, sentences)
     found |= {"output": output, "report": report, "rows_in_model_file": holds}
     options.show("\n".join(lines), found, json)
