@@ -45,6 +45,7 @@ def test_the_examples_of_the_readme_run(capsys):
         "scaling.md",
         "command-line.md",
         "model-files.md",
+        "privacy.md",
     ],
 )
 def test_the_examples_of_the_documents_run(page):

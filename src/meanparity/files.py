@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import struct
 import threading
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -17,10 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from meanparity.linalg.memory import require_memory
+
 FORMAT = 1  # of files of models and of statistics
 _HEADER = "header"
 _SEAL = b"meanparity sha256 "
 _SEAL_LENGTH = len(_SEAL) + 64
+_OBJECTS = 30  # memory that the objects of JSON take, over the length of its text
+
+Packed = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -61,19 +68,37 @@ def pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
     return seal(buffer.getvalue())
 
 
-def unpack(data: bytes, where: str, what: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_packed(path: str | os.PathLike[str], what: str) -> Packed:
+    """Header and arrays in a file that `pack` wrote; see `unpack`."""
+    size = os.stat(path).st_size
+    require_memory(2 * size, what=f"Reading {path}", advice="It may not be what it should be.")
+    return unpack(Path(path).read_bytes(), str(path), what)
+
+
+def unpack(data: bytes, where: str, what: str) -> Packed:
     """Header and arrays that `pack` wrote; other files, and changed ones, are refused.
 
-    `where` and `what` say in messages which file this is, and what it should be.
+    Nothing is unpacked before the sizes that the archive states fit into memory. `where` and `what`
+    say in messages which file this is, and what it should be.
     """
-    if data[-_SEAL_LENGTH:][: len(_SEAL)] != _SEAL:
+    end = len(data) - _SEAL_LENGTH
+    if end < 2 or not data.startswith(_SEAL, end):
         raise ValueError(f"{where} is not a {what} of meanparity, or its end is missing.")
-    if seal(data[: -_SEAL_LENGTH - 2] + b"\0\0") != data:
+    body = memoryview(data)[: end - 2]
+    if struct.pack("<H", _SEAL_LENGTH) + _comment(body) != data[end - 2 :]:
         raise ValueError(f"{where} was changed after it was written, or is damaged.")
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as found:
-            content = {name: found[name] for name in found.files}
-        header = json.loads(content.pop(_HEADER).tobytes().decode("utf-8"))
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            needed = unpacked_bytes(archive, text=f"{_HEADER}.npy")
+            advice = "Do not load it if you do not know where it comes from."
+            require_memory(needed, what=f"{where}, unpacked,", advice=advice)
+            content = {
+                member.filename.removesuffix(".npy"): read_array(archive, member)
+                for member in archive.infolist()
+            }
+        header = json.loads(content.pop(_HEADER).tobytes().decode("utf-8"), parse_constant=_refuse)
+    except MemoryError:
+        raise
     except Exception as error:
         raise ValueError(f"{where} is not a {what} of meanparity: {error}") from error
     if not isinstance(header, dict):
@@ -81,11 +106,57 @@ def unpack(data: bytes, where: str, what: str) -> tuple[dict[str, Any], dict[str
     return header, content
 
 
+def unpacked_bytes(archive: zipfile.ZipFile, *, text: str) -> int:
+    """Bytes that the members of an archive take in memory, as it states them.
+
+    Archives with two members of one name, or with a compression that `pack` does not use, are
+    refused. The member `text` is JSON.
+    """
+    total, names = 0, set()
+    for member in archive.infolist():
+        if member.filename in names:
+            raise ValueError(f"it has two parts with the name {member.filename!r}")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"its part {member.filename!r} has an unknown compression")
+        names.add(member.filename)
+        total += member.file_size * (_OBJECTS if member.filename == text else 1)
+    return total
+
+
+def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    """An array of numbers or text in an archive, whose shape is as large as the member."""
+    file: Any
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }.get(version)
+        if read_header is None:
+            raise ValueError(f"its part {member.filename!r} has an unknown format")
+        shape, by_column, dtype = read_header(file)
+        size = math.prod(shape) * dtype.itemsize
+        if dtype.hasobject or min(shape, default=0) < 0 or file.tell() + size != member.file_size:
+            raise ValueError(f"the array {member.filename!r} has another size than it says")
+        array: NDArray[Any] = np.empty(math.prod(shape), dtype)
+        read = file.readinto(array.view(np.uint8)) if size else 0
+        if file.read(1) or read != size:  # the end, where the checksum is compared
+            raise ValueError(f"the array {member.filename!r} has another size than it says")
+    return array.reshape(shape, order="F" if by_column else "C")
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
 def seal(archive: bytes) -> bytes:
     """A zip archive with a digest of all its bytes as its comment."""
     body = archive[:-2]  # the rest is the length of the comment, zero
-    comment = _SEAL + hashlib.sha256(body).hexdigest().encode()
-    return body + struct.pack("<H", len(comment)) + comment
+    return body + struct.pack("<H", _SEAL_LENGTH) + _comment(body)
+
+
+def _comment(body: bytes | memoryview) -> bytes:
+    return _SEAL + hashlib.sha256(body).hexdigest().encode()
 
 
 def check_format(header: dict[str, Any], where: str, what: str) -> None:

@@ -252,6 +252,11 @@ class Reader:
         self._foreign = foreign
         self._seen: dict[int, Any] = {}
 
+    @property
+    def objects(self) -> list[Any]:
+        """The objects that were read so far."""
+        return list(self._seen.values())
+
     def read(self, node: Any) -> Any:
         """The object that JSON stands for."""
         if isinstance(node, list):

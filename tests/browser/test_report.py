@@ -176,3 +176,23 @@ def test_a_million_rows_are_a_small_page(opened, tmp_path):
     page = opened(tmp_path / "big.html")
     assert page.inner_text("#max-gap") == "0"
     assert page.locator("#live tbody tr").count() == 50
+
+
+def test_no_script_and_no_style_runs_but_those_of_the_report(path, browser, tmp_path):
+    text = path.read_text("utf-8")
+    assert "unsafe-inline" not in text
+    own = "<script>document.title = 'changed'</script><style>h1 {color: rgb(1, 2, 3)}</style>"
+    own += "<img src=x onerror=\"document.title = 'changed'\"><p style='color: red' id=own>x</p>"
+    changed = tmp_path / "changed.html"
+    changed.write_text(text.replace("<header>", f"{own}<header>"), "utf-8")
+    page = browser.new_page()
+    refused = []
+    page.on("console", lambda message: refused.append(message.text))
+    page.goto(changed.as_uri())
+    page.wait_for_selector("#max-gap:not(:empty)")  # the report's own script ran
+    assert page.title() != "changed"
+    colour = "element => getComputedStyle(element).color"
+    assert page.locator("h1").evaluate(colour) != "rgb(1, 2, 3)"
+    assert page.locator("#own").evaluate(colour) != "rgb(255, 0, 0)"
+    assert sum("Content Security Policy" in message for message in refused) >= 4
+    page.close()

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -236,17 +239,112 @@ def test_too_large_is_refused_with_size_and_advice(monkeypatch):
         require_memory(memory.SMALL + 1, what="It", advice="Do this.")
 
 
-def test_available_memory_heeds_the_container(tmp_path, monkeypatch):
-    limit, usage = tmp_path / "max", tmp_path / "current"
-    usage.write_text("1500\n")
-    (tmp_path / "memory.stat").write_text("anon 900\ninactive_file 500\n")
-    monkeypatch.setattr(memory, "_CGROUPS", ((str(tmp_path), "max", "current"),))
-    without = memory.available_bytes()
-    assert without > 2**20
-    limit.write_text("5000\n")
-    assert memory.available_bytes() == 4000
-    limit.write_text("max\n")
+class Machine:
+    """A tree of control groups, in files."""
+
+    def __init__(self, folder, version, mounted=""):
+        self.version, self.mount = version, folder / "cgroup"
+        self.files = ("memory.max", "memory.current")
+        self.kind, self.options, self.group = "cgroup2", "rw", "0::"
+        if version == 1:
+            self.files = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+            self.kind, self.options, self.group = "cgroup", "rw,memory", "4:memory:"
+        self.process = folder / "self"
+        self.process.mkdir()
+        (self.process / "mountinfo").write_text(
+            "22 1 8:1 / / rw - ext4 /dev/sda rw\n"
+            "29 22 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+            f"30 22 0:26 {mounted or '/'} {self.mount} rw shared:4 - {self.kind} x {self.options}\n"
+        )
+        (self.mount).mkdir()
+
+    def enter(self, path):
+        (self.process / "cgroup").write_text(f"7:cpu,cpuacct:/elsewhere\n{self.group}{path}\n")
+
+    def limit(self, path, limit, usage, inactive=0):
+        folder = self.mount / path
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, value in zip(self.files, (limit, usage), strict=True):
+            (folder / name).write_text(f"{value}\n")
+        name = "inactive_file" if self.version == 2 else "total_inactive_file"
+        (folder / "memory.stat").write_text(f"anon 900\ninactive_file 0\n{name} {inactive}\n")
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_available_memory_heeds_every_control_group_above_the_process(
+    version, tmp_path, monkeypatch
+):
+    machine, unlimited = Machine(tmp_path, version), {1: 2**63 - 4096, 2: "max"}[version]
+    monkeypatch.setattr(memory, "_PROCESS", machine.process)
+    machine.enter("/slurm/job 7/step")
     assert memory.available_bytes() > 2**20
+    machine.limit(".", unlimited, 10**9)
+    machine.limit("slurm", 90_000, 20_000)
+    machine.limit("slurm/job 7", 5000, 1500, inactive=500)
+    machine.limit("slurm/job 7/step", unlimited, 1000)
+    machine.limit("slurm/job 8", 10, 10)  # somebody else's
+    assert memory.available_bytes() == 4000
+    machine.limit("slurm/job 7/step", 3000, 1000)
+    assert memory.available_bytes() == 2000
+    machine.limit("slurm", 90_000, 89_000)
+    assert memory.available_bytes() == 1000
+    machine.limit("slurm", 90_000, 99_000)
+    assert memory.available_bytes() == 0
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("path", ["/docker/abc/inner", "/../../inner", "/inner"])
+def test_available_memory_heeds_the_container_that_a_process_is_in(
+    version, path, tmp_path, monkeypatch
+):
+    """A container may see its own group as the root, or where that is on the machine."""
+    machine = Machine(tmp_path, version, mounted="/docker/abc")
+    monkeypatch.setattr(memory, "_PROCESS", machine.process)
+    machine.enter(path)
+    machine.limit(".", 5000, 1000)
+    machine.limit("inner", 3000, 1000)
+    assert memory.available_bytes() == (2000 if path == "/docker/abc/inner" else 4000)
+
+
+def test_available_memory_without_control_groups(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "_PROCESS", tmp_path)
+    assert memory.available_bytes() > 2**20
+
+
+LIMITED = """
+import resource, sys, warnings
+import numpy as np, psutil
+from meanparity import ParityKernelRidge
+X, s = np.random.default_rng(0).normal(size=(6000, 5)), np.arange(6000) % 2
+room = psutil.Process().memory_info().vms + int(sys.argv[2]) * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+warnings.simplefilter("ignore")
+try:
+    model = ParityKernelRidge(kernel="rbf", solver=sys.argv[1])
+    print(model.fit(X, X[:, 0], sensitive_features=s).solver_info_)
+except MemoryError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("solver", "room", "expected"),
+    [
+        ("dense", 400, "kernel matrix of 6,000 rows needs 274.66 MiB, but only"),
+        ("dense", 1500, "SolverInfo"),
+        ("auto", 500, "does not fit into"),
+        ("auto", 100, "Choosing 500 landmarks needs 45.78 MiB, but only 0 bytes are free"),
+    ],
+)
+def test_a_limit_on_addresses_leads_to_advice(solver, room, expected):
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, solver, str(room)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert expected in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from meanparity import (
     Nystrom,
     ParityKernelRidge,
     ParityRidge,
+    ParityWarning,
     Statistics,
 )
 from meanparity.files import pack, unpack
@@ -316,3 +317,66 @@ def test_double_landmarks_keep_double_precision():
     whole = clone(model).partial_fit(double[first], y[first], sensitive_features=s[first])
     whole.partial_fit(double[rest], y[rest], sensitive_features=s[rest])
     assert mixed.predict(double) == pytest.approx(whole.predict(double), abs=1e-9)
+
+
+def forge(path, change):
+    """A file whose digest is right, and whose numbers are not."""
+    header, arrays = unpack(path.read_bytes(), "x", "file of statistics")
+    change(arrays, header["statistics"]["state"])
+    path.write_bytes(pack(header, arrays))
+
+
+def nodes(state, *names):
+    for name in names:
+        state = state[name] if name in state else state["state"][name]
+    return state["array"]
+
+
+SUMS = [
+    *(("loss", name) for name in ("whitened", "gram", "cross", "targets", "squares", "features")),
+    *(("cells", name) for name in ("counts", "mass", "targets", "squares", "features")),
+]
+
+
+@pytest.mark.parametrize(("part", "name"), SUMS)
+@pytest.mark.parametrize("how", ["nan", "shape", "type", "value", "negative"])
+def test_statistics_that_are_not_sums_over_rows_are_refused(part, name, how, tmp_path):
+    X, y, s = table(13)
+    path = tmp_path / "site.npz"
+    ParityRidge().statistics(X, y, sensitive_features=s).save(path)
+
+    def change(arrays, state):
+        key = nodes(state, *(("loss", name) if part == "loss" else ("cells", "sums", name)))
+        array = arrays[key].copy()
+        if how == "nan":
+            array = array.astype(float)
+            array.flat[0] = np.nan
+        elif how == "shape":
+            array = array[..., :-1] if array.shape[-1] > 1 else np.hstack([array, array])
+        elif how == "type":
+            array = array.astype(str)
+        elif how == "value":  # not on the diagonal of a matrix, where it might be of other rows
+            array.flat[-1 if name != "gram" else 1] = 1e6 * (1 + abs(array.flat[0]))
+        else:
+            array = -array
+        arrays[key] = array
+
+    if how == "negative" and name in ("targets", "cross"):
+        how = "value"  # outcomes with the other sign are also outcomes
+    forge(path, change)
+    with pytest.raises(ValueError, match="is not a file of statistics of meanparity"):
+        Statistics.load(path)
+
+
+def test_sums_that_lose_their_digits_are_noted():
+    X, y, s = table(14)
+    rest = ParityRidge().statistics(X, y, sensitive_features=s)
+    large = ParityRidge().statistics(1e7 * X, y, sensitive_features=s, like=rest)
+    with pytest.warns(ParityWarning, match=r"a feature falls .* About \d digits .* are right"):
+        left = (rest + large) - large
+    assert left.n_rows == rest.n_rows
+    outcomes = ParityRidge().statistics(X, 1e9 * y, sensitive_features=s, like=rest)
+    with pytest.warns(ParityWarning, match=r"sum of squares of y falls from"):
+        (rest + outcomes) - outcomes
+    few = ParityRidge().statistics(X[:50], y[:50], sensitive_features=s[:50], like=rest)
+    assert (rest - few).n_rows == 70  # without a warning

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+
 import pandas as pd
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from meanparity.tables.writing import write_batches
+from meanparity.tables.writing import unescape_formula, write_batches
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "parquet", "feather"])
@@ -22,3 +24,30 @@ def test_batches_become_one_table_without_their_index(form, tmp_path):
     else:
         read = pyarrow.parquet.read_table if form == "parquet" else pyarrow.feather.read_table
         assert read(path).to_pydict() == {"a": [1.5, 2.5, 3.5], "b": ["x", "y", "z"]}
+
+
+FORMULAS = [
+    "=1+1",
+    "+1",
+    "-x",
+    "@a",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    " =1",
+    "\n",
+    "＝1+1",
+    "＋1",
+    "－1",
+    "＠a",
+]
+FORMULAS += ["＋1", "－1", "＠a", "'=1+1", "''@a", "\u00a0=1", "\u3000＝1"]
+
+
+def test_text_that_a_spreadsheet_would_run_gets_an_apostrophe_that_can_be_taken_back(tmp_path):
+    plain = ["plain", "'quoted'", "a=b", "1-2", "'", "", "it's", "。=1"]
+    write_batches([pd.DataFrame({"text": FORMULAS + plain})], tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
+        written = [row[0] if row else "" for row in csv.reader(file)][1:]
+    assert written == [f"'{text}" for text in FORMULAS] + plain
+    assert [unescape_formula(text) for text in written] == FORMULAS + plain

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any
 
-import typer
-
 from meanparity.cli import options
+from meanparity.cli._typer import typer
 
 _NOT_EQUIVALENT = 3  # exit status
 
@@ -79,9 +78,10 @@ def audit(
         raise ValueError("Name the outcome with --target, or predictions with --prediction.")
     roles = Roles(target, sensitive, control or (), weight)
     with options.working():
-        group_columns = [*roles.sensitive, *roles.control]
+        group_columns = roles.groups
         used = [target, prediction, weight, *group_columns]
-        frame = read_frame(data, [column for column in used if column is not None])
+        needed = [column for column in used if column is not None]
+        frame = read_frame(data, needed, as_written=group_columns)
         roles.check(frame, data.name)
         if prediction is not None:
             Roles(prediction, ()).check(frame, data.name)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from meanparity.cli import options
+from meanparity.cli._typer import typer
 
 
 def compare(
@@ -50,7 +49,7 @@ def compare(
         raise ValueError(f"--plot {plot.name} is not a PNG file. Name a file that ends with .png.")
     roles = Roles(target, sensitive, (), None, ignore or (), exclude_sensitive)
     with options.working() as progress:
-        frame = read_frame(data)
+        frame = read_frame(data, as_written=roles.groups)
         n_rows = len(frame)
         if n_rows > rows:
             frame = frame.sample(rows, random_state=seed)

@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from meanparity.cli import options
+from meanparity.cli._typer import typer
 
 if TYPE_CHECKING:
     from meanparity.report import Report
@@ -63,6 +62,14 @@ def fit(
     report: Annotated[
         Path | None, typer.Option(help="HTML file for the report, such as report.html.")
     ] = None,
+    min_cell: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Smallest number of people about whom results are shown. Smaller groups are "
+            "merged; bars and shares of fewer people are left out of the report.",
+        ),
+    ] = 1,
     json: options.Json = False,
 ) -> None:
     """Fit a model whose mean prediction is the same in every group, and audit it.
@@ -77,9 +84,9 @@ def fit(
     meanparity fit people.csv --target salary --sensitive sex --control grade --max-gap 500
     meanparity fit people.csv --target salary --sensitive sex --pool next.csv -o m.meanparity
     """
-    from meanparity.persistence import save
+    from meanparity.persistence import describe_rows, save
     from meanparity.report.words import verdict
-    from meanparity.tables import Roles, fit_table, read_frame
+    from meanparity.tables import Roles, fit_table
     from meanparity.tables.reading import file_sha256
 
     if max_gap is not None and unfairness:
@@ -95,7 +102,7 @@ def fit(
         fitted = fit_table(
             data,
             roles,
-            pool=None if pool is None else read_frame(pool),
+            pool=pool,
             model=model.value,
             unfairness=unfairness,
             max_gap=max_gap,
@@ -105,7 +112,7 @@ def fit(
             progress=progress,
         )
         digests = {path: file_sha256(path) for path in (data, pool) if path is not None}
-        page = fitted.report(_facts(fitted, data, pool, digests))
+        page = fitted.report(_facts(fitted, data, pool, digests), min_cell=min_cell)
         if output is not None:
             progress("saving the model")
             about = fitted.about()
@@ -117,10 +124,14 @@ def fit(
             page.save(report)
     sentences = verdict(page.summaries, page.target)
     lines = _as_lines(fitted, page, sentences)
+    holds = "" if output is None else describe_rows(fitted.pipeline, minimal=minimal)
+    if holds:
+        lines += ["", f"{holds} See docs/privacy.md."]
     written = {"Model file": output, "Report": report}
     if output or report:
         lines += ["", *(f"{name}: {path}" for name, path in written.items() if path)]
-    found = _as_data(fitted, page, sentences) | {"output": output, "report": report}
+    found = _as_data(fitted, page, sentences)
+    found |= {"output": output, "report": report, "rows_in_model_file": holds}
     options.show("\n".join(lines), found, json)
 
 

@@ -12,8 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from meanparity.cli._typer import typer
 from meanparity.exceptions import ParityWarning
 
 # Python hides these by default, because they are meant for the developers of a library

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from meanparity.cli import options
+from meanparity.cli._typer import typer
 
 
 def predict(

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from meanparity.data.delimited import Scan, scan_file
 from meanparity.exceptions import did_you_mean
 
 BATCH_ROWS = 65_536
+SEPARATORS = {"csv": ",", "tsv": "\t"}
 FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -63,9 +65,12 @@ class Files:
     ----------
     dataset : pyarrow.dataset.Dataset
         The files.
+    separator : str or None
+        The character between fields of CSV and TSV files.
     """
 
     dataset: Any
+    separator: str | None = None
 
     @classmethod
     def open(cls, source: Any) -> Files:
@@ -88,15 +93,21 @@ class Files:
                 f"The files are of different formats, {', '.join(kinds)}. Pass those of one format."
             )
         form: Any = kinds[0]
-        if form in ("csv", "tsv"):
+        separator = SEPARATORS.get(form)
+        if separator is not None:
             form = pads.CsvFileFormat(
-                pyarrow.csv.ParseOptions(delimiter="\t" if form == "tsv" else ","),
-                convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True),
+                pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+                # as groups are read as they are written, NA is a value
+                convert_options=pyarrow.csv.ConvertOptions(
+                    strings_can_be_null=True, null_values=[""]
+                ),
             )
         try:
             dataset = pads.dataset([os.fspath(path) for path in paths], format=form)
             schemas = [part.physical_schema for part in dataset.get_fragments()]
         except (pa.ArrowInvalid, OSError) as error:
+            for path in [] if separator is None else paths:
+                scan_file(path, str(separator))  # which names the line, if it is about one
             first = os.fspath(paths[0])
             raise ValueError(f"{first!r} cannot be read as {kinds[0]}: {error}") from error
         for path, schema in zip(paths, schemas, strict=True):
@@ -110,7 +121,7 @@ class Files:
             whole = pa.unify_schemas(schemas, promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise ValueError(f"The files hold columns of different types: {error}") from error
-        return cls(dataset.replace_schema(whole))
+        return cls(dataset.replace_schema(whole), separator)
 
     @property
     def names(self) -> list[str]:
@@ -171,20 +182,35 @@ class Files:
                 "days since a date, or leave it out."
             )
 
-    def with_numbers(self, names: Sequence[str]) -> Files:
-        """The same files, where these columns of CSV files are read as floats, not integers."""
+    def checked(self, numbers: Sequence[str], groups: Sequence[str]) -> Files:
+        """The same files, where each row of CSV files was checked, and columns have their types.
+
+        Parameters
+        ----------
+        numbers : sequence of str
+            Columns that are read as floats where they look like integers.
+        groups : sequence of str
+            Columns of groups, which are read as they are written.
+        """
         import pyarrow as pa
         import pyarrow.dataset as pads
 
-        if getattr(getattr(self.dataset, "format", None), "default_extname", None) != "csv":
+        if self.separator is None:
             return self
+        files, form = self.dataset.files, self.dataset.format
+        written = _types([scan_file(Path(file), self.separator, groups) for file in files])
+        types = {"whole": pa.int64(), "decimal": pa.float64(), "boolean": pa.bool_()}
         fields = []
         for field in self.dataset.schema:
-            whole = pa.types.is_integer(field.type) or pa.types.is_null(field.type)
-            widened = field.with_type(pa.float64())
-            fields.append(widened if whole and field.name in names else field)
-        files, form = self.dataset.files, self.dataset.format
-        return Files(pads.dataset(files, pa.schema(fields), form, self.dataset.filesystem))
+            if field.name in written:
+                field = field.with_type(types.get(written[field.name], pa.string()))
+            elif field.name in numbers and (
+                pa.types.is_integer(field.type) or pa.types.is_null(field.type)
+            ):
+                field = field.with_type(pa.float64())
+            fields.append(field)
+        schema = pa.schema(fields)
+        return Files(pads.dataset(files, schema, form, self.dataset.filesystem), self.separator)
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Tables of the named columns, one batch of rows at a time."""
@@ -247,6 +273,18 @@ def _format(path: Path) -> str:
             "pass other files as a pyarrow.dataset.dataset."
         )
     return FORMATS[path.suffix.lower()]
+
+
+def _types(scans: Sequence[Scan]) -> dict[str, str]:
+    """How columns are written in all files together; see `meanparity.data.delimited.Scan`."""
+    found = {}
+    for name in scans[0].written:
+        kinds = {scan.written[name] for scan in scans}
+        kinds = kinds - {"empty"} or {"text"}
+        if kinds == {"whole", "decimal"}:
+            kinds = {"decimal"}
+        found[name] = kinds.pop() if len(kinds) == 1 else "text"
+    return found
 
 
 def _names(value: Any) -> tuple[Any, ...]:

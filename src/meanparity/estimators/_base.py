@@ -33,6 +33,7 @@ from meanparity.estimators._messages import (
 )
 from meanparity.estimators._unseen import Unseen, limits_of_columns, limits_of_fit
 from meanparity.kernels.spec import AbstractKernel, Kernel, resolve_kernel
+from meanparity.linalg.parallel import all_threads
 from meanparity.solvers.problem import (
     Basis,
     ConstrainedProblem,
@@ -160,16 +161,17 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _fit_input(self, solver: Solver, constraint: Constraint, data: FitInput) -> Solution:
         """The same from input that is read already, and a constraint that is settled."""
-        with np.errstate(over="ignore", invalid="ignore"):  # refused with a message below
-            problem = self._problem(constraint, data)
-            warn_about_input(constraint, data, problem.functionals, problem.pool)
-            solution = solver.solve(problem)
-            unseen = None
-            if self.confidence is not None or constraint.pooling is not None:
-                unseen = Unseen.held_out(constraint, data, problem, solver)
-        check_solution(solution, self.solver, problem.Y.shape[1])
-        parts = problem.functionals, problem.pool
-        self._store(constraint, data, parts, solution, problem, unseen)
+        with all_threads():
+            with np.errstate(over="ignore", invalid="ignore"):  # refused with a message below
+                problem = self._problem(constraint, data)
+                warn_about_input(constraint, data, problem.functionals, problem.pool)
+                solution = solver.solve(problem)
+                unseen = None
+                if self.confidence is not None or constraint.pooling is not None:
+                    unseen = Unseen.held_out(constraint, data, problem, solver)
+            check_solution(solution, self.solver, problem.Y.shape[1])
+            parts = problem.functionals, problem.pool
+            self._store(constraint, data, parts, solution, problem, unseen)
         return solution
 
     def _store(
@@ -315,7 +317,9 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "unfairness_")
         function = self._function
         features = features_to_predict(self, function.basis.layout, X)
-        values = function.basis.functions.evaluate(features, function.coef) + function.intercept
+        with all_threads():
+            values = function.basis.functions.evaluate(features, function.coef)
+        values = values + function.intercept
         return values[:, 0] if function.single_output else values
 
     def __sklearn_tags__(self) -> Any:

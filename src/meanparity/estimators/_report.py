@@ -89,6 +89,7 @@ class Reporting:
         name: str = "rows",
         target: str = "y",
         constrained: bool = False,
+        min_cell: int = 1,
     ) -> Report:
         """A report on the predictions for these rows: verdict, groups, and a slider.
 
@@ -107,6 +108,9 @@ class Reporting:
         constrained : bool
             Whether these are the rows of fit, or its pool: their gaps are zero by construction up
             to rounding, and have no intervals.
+        min_cell : int, default=1
+            The smallest number of people about whom the report says anything: smaller groups are
+            merged, and bars and shares of fewer people are left out.
         """
         from meanparity.report import PredictedRows, Slider, make_report
 
@@ -140,4 +144,5 @@ class Reporting:
             slider=slider,
             target=target,
             columns=columns,
+            min_cell=min_cell,
         )

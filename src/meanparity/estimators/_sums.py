@@ -30,6 +30,7 @@ from meanparity.estimators._messages import (
 )
 from meanparity.estimators._report import Reporting
 from meanparity.exceptions import warn
+from meanparity.linalg.parallel import all_threads
 from meanparity.solvers.choose import resolve_solver
 from meanparity.solvers.normal import Held, Moments, SummedProblem
 from meanparity.solvers.nystrom import Nystrom
@@ -190,11 +191,12 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         pool_cells = None if people is None else collector.pool(statistics, people)
         data = _input_from_statistics(statistics, pool_cells)
         refuse_unused_control(constraint, data.rows)
-        with np.errstate(over="ignore", invalid="ignore"):
-            parts = conditions(constraint, data)
-            warn_about_input(constraint, data, *parts)
-            solution = self._solve_statistics(statistics, pool_cells, parts, start)
-        self._store(constraint, data, parts, _in_cell_order(solution, data))
+        with all_threads():
+            with np.errstate(over="ignore", invalid="ignore"):
+                parts = conditions(constraint, data)
+                warn_about_input(constraint, data, *parts)
+                solution = self._solve_statistics(statistics, pool_cells, parts, start)
+            self._store(constraint, data, parts, _in_cell_order(solution, data))
         self.statistics_ = kept
         return self
 

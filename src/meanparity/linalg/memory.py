@@ -2,35 +2,98 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
 
 import psutil
 
 SMALL = 2**24  # bytes that always fit: 16 MiB
 
-# Limit, usage and statistics of the control group that a container or a batch scheduler puts
-# around a process
-_CGROUPS = (
-    ("/sys/fs/cgroup", "memory.max", "memory.current"),
-    ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
-)
+# Threads take addresses that they hardly use: 8 MiB for a stack, and 64 MiB for an arena
+_THREADS = 2**28  # bytes of a limit on addresses that are left to them
+
+_PROCESS = Path("/proc/self")
+# Limit and usage of a control group, by the type of its file system: version 2 and version 1
+_CGROUP_FILES = {
+    "cgroup2": ("memory.max", "memory.current"),
+    "cgroup": ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+}
 
 
 def available_bytes() -> int:
-    """Bytes that can be allocated now: the machine's free memory, or the container's if less."""
-    free = int(psutil.virtual_memory().available)
-    for folder, limit_file, usage_file in _CGROUPS:
-        try:
-            limit = Path(folder, limit_file).read_text().strip()
-            usage = int(Path(folder, usage_file).read_text())
-            statistics = Path(folder, "memory.stat").read_text().split()
-        except OSError:
+    """Bytes that can be allocated now, as the machine and all limits on the process allow.
+
+    The limits are those of the control groups (of containers and batch schedulers) around the
+    process, from its own to the outermost, and ``ulimit -v`` and ``ulimit -d``.
+    """
+    free = [int(psutil.virtual_memory().available), *_free_addresses()]
+    free += [_free_in(folder, *files) for folder, files in _cgroups()]
+    return max(min(free), 0)
+
+
+def _cgroups() -> Iterator[tuple[Path, tuple[str, str]]]:
+    """The folders of the control groups that limit the memory of the process, and their files.
+
+    A process is in one group of each hierarchy, and every group above it counts as well.
+    """
+    try:
+        groups = (_PROCESS / "cgroup").read_text().splitlines()
+        mounts = (_PROCESS / "mountinfo").read_text().splitlines()
+    except OSError:  # not Linux
+        return
+    own = {}
+    for line in groups:  # such as 4:memory:/job/step, or 0::/job/step
+        _, controllers, path = line.split(":", 2)
+        if not controllers or "memory" in controllers.split(","):
+            own["cgroup" if controllers else "cgroup2"] = PurePosixPath(path)
+    for line in mounts:
+        first, _, last = line.partition(" - ")
+        root, folder = (_unescaped(part) for part in first.split()[3:5])
+        kind, _, options = last.split(" ", 2)
+        is_memory = kind == "cgroup2" or (kind == "cgroup" and "memory" in options.split(","))
+        if not is_memory or kind not in own:
             continue
-        if limit != "max":
-            # cached files count as used, although their pages can be dropped
-            cached = dict(zip(statistics[::2], statistics[1::2], strict=False))
-            usage -= int(cached.get("inactive_file", 0))
-            free = min(free, max(int(limit) - usage, 0))
+        inside = PurePosixPath()  # of what is mounted; a container may not see where that is
+        if own[kind].is_relative_to(root) and ".." not in own[kind].parts:
+            inside = own[kind].relative_to(root)
+        for part in (inside, *inside.parents):
+            yield Path(folder, part), _CGROUP_FILES[kind]
+
+
+def _unescaped(path: str) -> str:
+    """A path of mountinfo, in which blanks are written as three digits."""
+    return path.encode("latin-1", "backslashreplace").decode("unicode_escape")
+
+
+def _free_in(folder: Path, limit_file: str, usage_file: str) -> int:
+    """Bytes that a control group may still take; no limit is a very large one."""
+    unlimited = 2**63
+    try:
+        limit = (folder / limit_file).read_text().strip()
+        usage = int((folder / usage_file).read_text())
+        statistics = (folder / "memory.stat").read_text().split()
+    except OSError:
+        return unlimited
+    if limit == "max":
+        return unlimited
+    # cached files count as used, although their pages can be dropped
+    cached = dict(zip(statistics[::2], statistics[1::2], strict=False))
+    inactive = cached.get("total_inactive_file", cached.get("inactive_file", 0))
+    return int(limit) - usage + int(inactive)
+
+
+def _free_addresses() -> list[int]:
+    """Bytes that limits on the addresses of the process leave, where there are such limits."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return []
+    used = psutil.Process().memory_info()
+    free = []
+    for name, taken in (("RLIMIT_AS", used.vms), ("RLIMIT_DATA", getattr(used, "data", 0))):
+        limit = resource.getrlimit(getattr(resource, name))[0] if hasattr(resource, name) else -1
+        if limit != resource.RLIM_INFINITY and limit >= 0:
+            free.append(limit - taken - _THREADS)
     return free
 
 

@@ -6,6 +6,8 @@ its attributes, so that ours keep their explicit state.
 
 from __future__ import annotations
 
+import io
+import json
 import zipfile
 from importlib import import_module
 from typing import Any
@@ -14,6 +16,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection._search import BaseSearchCV
 
+from meanparity.files import read_array, unpacked_bytes
+from meanparity.linalg.memory import require_memory
 from meanparity.state import Reader, Writer, is_stored
 
 _SKRUB = (
@@ -126,6 +130,7 @@ def read_foreign(reader: Reader, node: dict[str, Any]) -> Any:
     """The object that `write_foreign` wrote; types that are not on the list are refused."""
     if "skops" in node:
         data = reader.arrays[node["skops"]].tobytes()
+        _check_archive(data)
         unknown = _untrusted(data)
         if unknown:
             raise ValueError(f"it has parts of types that are not trusted: {', '.join(unknown)}")
@@ -141,6 +146,36 @@ def read_foreign(reader: Reader, node: dict[str, Any]) -> Any:
     value = cls.__new__(cls)
     value.__dict__.update({name: reader.read(part) for name, part in node["state"].items()})
     return value
+
+
+def _check_archive(data: bytes) -> None:
+    """Refuse an archive of skops that takes more memory than there is.
+
+    Its parts are stored as they are, and skops reads each part again for every object that refers
+    to it, so each may belong to one object only.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        needed = unpacked_bytes(archive, text="schema.json")
+        for member in archive.infolist():
+            if member.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"its part {member.filename!r} is compressed")
+            if member.filename.endswith(".npy"):
+                read_array(archive, member)  # its shape is as large as it is
+            elif member.filename.endswith(".npz"):
+                with zipfile.ZipFile(archive.open(member)) as inside:
+                    needed += unpacked_bytes(inside, text="")
+        require_memory(needed, what="A part of the model", advice="Do not load this file.")
+        owners: dict[str, set[Any]] = {}
+        nodes = [json.loads(archive.read("schema.json"))]
+        while nodes:
+            node = nodes.pop()
+            if isinstance(node, dict) and isinstance(node.get("file"), str):
+                owners.setdefault(node["file"], set()).add(node.get("__id__"))
+            nodes += node.values() if isinstance(node, dict) else node
+            nodes = [part for part in nodes if isinstance(part, dict | list)]
+    shared = [name for name, found in owners.items() if len(found) > 1 or found == {None}]
+    if shared:
+        raise ValueError(f"its part {shared[0]!r} belongs to several objects")
 
 
 def _refusal(types: list[str]) -> str:

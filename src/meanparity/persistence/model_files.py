@@ -18,9 +18,10 @@ from sklearn.base import BaseEstimator
 
 import meanparity.baselines
 import meanparity.estimators  # noqa: F401  (every kind of model is known)
-from meanparity.files import FORMAT, check_format, pack, unpack, write_atomically
+from meanparity.files import FORMAT, check_format, pack, read_packed, write_atomically
 from meanparity.persistence.foreign import read_foreign, write_foreign
 from meanparity.state import Reader, Writer
+from meanparity.tradeoff.tradeoff import FittedFunction
 
 _WHAT = "model file"
 _PACKAGES = ("meanparity", "numpy", "scipy", "scikit-learn", "skrub", "skops")
@@ -64,7 +65,7 @@ def save(
     row, and the group of each person of the pool, can be computed from them. Files of models with
     other losses contain the targets, scores and groups of the training rows, from which
     `tradeoff_` computes its curves, and files of models with `LinearParity` its weights of the
-    rows. docs/model-files.md has a table.
+    rows. `describe_rows` says what a file of a model holds, and docs/privacy.md has a table.
 
     Parameters
     ----------
@@ -133,15 +134,19 @@ def read(path: str | os.PathLike[str]) -> Saved:
     path : str or path
         The file.
     """
-    header, arrays = unpack(Path(path).read_bytes(), str(path), _WHAT)
+    header, arrays = read_packed(path, _WHAT)
     check_format(header, str(path), _WHAT)
     versions, about = header.get("versions"), header.get("about")
     if not isinstance(versions, dict) or not isinstance(about, dict):
         raise ValueError(f"{path} is not a {_WHAT} of meanparity.")
     try:
-        model = Reader(arrays, read_foreign).read(header["model"])
+        reader = Reader(arrays, read_foreign)
+        model = reader.read(header["model"])
         if not isinstance(model, BaseEstimator):
             raise ValueError(f"it contains a {type(model).__name__} instead of a model")
+        for part in reader.objects:
+            if isinstance(part, FittedFunction):
+                _check_function(part)
         return Saved(model, about, versions, bool(header["minimal"]))
     except ImportError:
         raise
@@ -153,6 +158,26 @@ def read(path: str | os.PathLike[str]) -> Saved:
             f"{path} was not loaded: {reason.removesuffix('.')}. It was written by "
             f"{', '.join(f'{name} {number}' for name, number in versions.items())}."
         ) from error
+
+
+def _check_function(function: FittedFunction) -> None:
+    """Refuse a function whose numbers do not fit together, which would fail or predict NaN."""
+    coef, intercept = function.coef, function.intercept
+    numbers = all(
+        isinstance(part, np.ndarray) and part.dtype.kind == "f" for part in (coef, intercept)
+    )
+    if not (numbers and np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ValueError("it has coefficients that are not finite numbers")
+    layout = function.basis.layout
+    names = layout.feature_names
+    d = layout.n_columns if names is None else len(names)
+    if names is None and layout.drop_sensitive:
+        d -= len(set(layout.sensitive))
+    if coef.ndim != 2 or intercept.shape != coef.shape[1:]:
+        raise ValueError(f"it has coefficients of shapes {coef.shape} and {intercept.shape}")
+    values = function.basis.functions.evaluate(np.zeros((1, d)), coef)
+    if values.shape != (1, len(intercept)):
+        raise ValueError(f"it predicts values of shape {values.shape} for one row")
 
 
 def _as_json(value: Any, where: str) -> Any:

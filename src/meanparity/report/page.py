@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import json
 import os
@@ -19,6 +21,7 @@ from meanparity.audit.checks import format_number
 from meanparity.audit.proxies import explained_share
 from meanparity.files import write_atomically
 from meanparity.report.slider import Slider
+from meanparity.report.small_cells import check_min_cell
 from meanparity.report.summary import BINS, MOST_GROUPS, PredictedRows, Summary
 from meanparity.report.words import describe_gap, format_share, group_table, reference, verdict
 from meanparity.tradeoff import Comparison
@@ -85,6 +88,9 @@ class Report:
         environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
         environment.filters.update(number=format_number, share=format_share)
         template = environment.from_string((folder / "report.html.j2").read_text("utf-8"))
+        style, script = (
+            (folder / name).read_text("utf-8").strip() for name in ("report.css", "report.js")
+        )
         return template.render(
             report=self,
             verdict=verdict(self.summaries, self.target),
@@ -96,8 +102,10 @@ class Report:
                 if summary.predicted.constrained
             ),
             most_groups=MOST_GROUPS,
-            style=(folder / "report.css").read_text("utf-8"),
-            script=(folder / "report.js").read_text("utf-8"),
+            style=style,
+            script=script,
+            style_hash=_hash(style),
+            script_hash=_hash(script),
             data=_script_json(
                 {
                     "target": self.target,
@@ -138,6 +146,7 @@ def make_report(
     columns: tuple[Any, PredictedRows] | None = None,
     origin: Mapping[str, str] | None = None,
     facts: Mapping[str, str] | None = None,
+    min_cell: int = 1,
 ) -> Report:
     """Make a report about predictions on one or several sets of rows.
 
@@ -160,6 +169,9 @@ def make_report(
         For each encoded column of that data frame, the column of the original table.
     facts : mapping of str to str, optional
         Further facts for the last section of the page.
+    min_cell : int, default=1
+        The smallest number of people about whom the report says anything. Smaller groups are
+        merged, and bars and shares of fewer people are left out.
 
     Returns
     -------
@@ -181,7 +193,8 @@ def make_report(
     'The mean prediction is the same in every group of sensitive.'
     """
     slider = Slider.dial(position) if slider is None else slider
-    summaries = tuple(Summary.from_rows(rows, comparison, slider) for rows in row_sets)
+    least = check_min_cell(min_cell)
+    summaries = tuple(Summary.from_rows(rows, comparison, slider, least) for rows in row_sets)
     constraint = comparison.description
     if not constraint:  # a model file of an earlier version
         described = next((rows for rows in row_sets if rows.constrained), row_sets[0])
@@ -249,6 +262,18 @@ def _without_rounding(centred: FloatArray, X: FloatArray) -> FloatArray:
     """Columns that are constant up to rounding as zeros."""
     varies = np.abs(centred).max(axis=0) > 1e-12 * np.abs(X).max(axis=0)
     return np.where(varies, centred, 0.0)
+
+
+def _hash(text: str) -> str:
+    """The source of a content security policy that lets this script or style run, and no other.
+
+    Examples
+    --------
+    >>> _hash("alert(1)")
+    "'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='"
+    """
+    digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+    return f"'sha256-{digest}'"
 
 
 def _script_json(value: Any) -> str:

@@ -13,6 +13,7 @@ from meanparity.audit import Audit, audit
 from meanparity.data.groups import Groups
 from meanparity.data.rows import Rows
 from meanparity.report.slider import Slider
+from meanparity.report.small_cells import MERGED, hide_bars, hide_shares, inner_range, merge_groups
 from meanparity.tradeoff.curve import Comparison
 
 BINS = 40  # bars of a histogram
@@ -118,6 +119,8 @@ class Summary:
         The models.
     data : dict
         The numbers that the page's script needs.
+    min_cell : int, default=1
+        The smallest number of people about whom it says anything.
     """
 
     predicted: PredictedRows
@@ -131,12 +134,20 @@ class Summary:
     outcomes: dict[str, float] | None
     slider: Slider
     data: dict[str, Any] = field(repr=False)
+    min_cell: int = 1
 
     @classmethod
-    def from_rows(cls, predicted: PredictedRows, comparison: Comparison, slider: Slider) -> Summary:
+    def from_rows(
+        cls,
+        predicted: PredictedRows,
+        comparison: Comparison,
+        slider: Slider,
+        min_cell: int = 1,
+    ) -> Summary:
         """Summarise a set of rows."""
         rows = predicted.as_rows(comparison)
-        table = _StratifiedGroups.from_rows(rows)
+        every = _StratifiedGroups.from_rows(rows)
+        table = every.merged(min_cell)
         counts = np.bincount(table.codes[table.codes >= 0], minlength=len(table.names))
         largest = np.sort(np.argsort(-counts, kind="stable")[:MOST_GROUPS])
         place = np.full(len(table.names) + 1, -1)
@@ -169,21 +180,30 @@ class Summary:
         if predicted.y is not None:
             means = _means(predicted.y, codes, counted.sample_weight, k)
             outcomes = dict(zip(names, means, strict=True))
+        zero = 1e-9 * max(float(np.ptp(predicted.free)), float(np.ptp(predicted.fair)))
+        sums = _sums(predicted, comparison, rows, compared)
+        if table is not every and rows.groups is not None:
+            weights = counted.sample_weight
+            _require_group_gaps(sums["gaps"], every.gaps(compared, weights), min_cell)
+            sums |= {
+                "gap_labels": list(table.names),
+                "gaps": table.gaps(compared, weights).tolist(),
+            }
         data = {
             "name": predicted.name,
             "n": len(predicted),
             "in_no_group": int((table.codes < 0).sum()),
             "constrained": predicted.constrained,
             "quantity": quantity,
-            "zero": 1e-9 * max(float(np.ptp(predicted.free)), float(np.ptp(predicted.fair))),
+            "zero": zero if min_cell == 1 else float(f"{zero:.0e}"),
             "groups": list(names),
             "counts": counts[largest].tolist(),
             "stratum": table.stratum_of[largest].tolist(),
             "predicted": all_means(columns),
             "compared": all_means(compared),
-            **_sums(predicted, comparison, rows, compared),
-            **_histograms(columns, codes, k, slider),
-            "change": _changes(columns, codes, k, slider),
+            **sums,
+            **_histograms(columns, codes, k, slider, min_cell),
+            "change": _changes(columns, codes, k, slider, min_cell),
         }
         return cls(
             predicted,
@@ -197,6 +217,7 @@ class Summary:
             outcomes,
             slider,
             data,
+            min_cell,
         )
 
     def gaps(self, weights: FloatArray) -> FloatArray:
@@ -263,6 +284,40 @@ class _StratifiedGroups:
         groups = np.array([*labels, ""], dtype=object)[codes]
         column, control = ", ".join(rows.schema.sensitive), ", ".join(rows.schema.control)
         return cls(column, control, names, both_codes, groups, stratum_names, strata, stratum_of)
+
+    def merged(self, min_cell: int) -> _StratifiedGroups:
+        """With groups of fewer rows merged; itself if there are none."""
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.names))
+        if (counts >= min_cell).all():
+            return self
+        codes, stratum_of, origin = merge_groups(self.codes, self.stratum_of, min_cell)
+        if len(origin) < 2:
+            raise ValueError(
+                f"min_cell={min_cell} leaves {len(origin)} of {len(self.names)} groups, so there "
+                "is nothing to compare. Pass a smaller number."
+            )
+        merged = np.array([group < 0 for group in origin] + [False])
+        strata = np.append(stratum_of, -1)[codes]
+        in_stratum = [self.stratum_names[i] for i in stratum_of]
+        names = [
+            self.names[group] if group >= 0 else f"{name}: {MERGED}" if name else MERGED
+            for group, name in zip(origin, in_stratum, strict=True)
+        ]
+        groups = np.where(merged[codes], MERGED, self.groups)
+        return replace(
+            self, names=names, codes=codes, groups=groups, strata=strata, stratum_of=stratum_of
+        )
+
+    def gaps(self, values: FloatArray, weights: FloatArray | None) -> FloatArray:
+        """Group means minus the means of their strata, of columns of values: (c, k)."""
+        k, n_strata = len(self.names), len(self.stratum_names)
+        return np.array(
+            [
+                np.array(_means(column, self.codes, weights, k))
+                - np.array(_means(column, self.strata, weights, n_strata))[self.stratum_of]
+                for column in values.T
+            ]
+        )
 
     def audit(self, values: FloatArray, weights: FloatArray | None) -> Audit:
         """Audit values of the rows that are in a group."""
@@ -345,12 +400,30 @@ def _means(values: FloatArray, codes: IntArray, weights: FloatArray | None, k: i
     return means
 
 
-def _histograms(columns: FloatArray, codes: IntArray, k: int, slider: Slider) -> dict[str, Any]:
+def _require_group_gaps(found: list[list[float]], of_groups: FloatArray, min_cell: int) -> None:
+    """Refuse gaps that are not between the groups of the table, and might be of fewer people."""
+    same = np.shape(found) == of_groups.shape and np.allclose(
+        np.sort(np.abs(found), axis=1),
+        np.sort(np.abs(of_groups), axis=1),
+        rtol=1e-6,
+        atol=1e-9 * np.abs(of_groups).max(initial=0.0),
+    )
+    if not same:
+        raise ValueError(
+            f"min_cell={min_cell} needs gaps between combinations of categories, and this "
+            "constraint compares something else. Merge small groups before the fit, or leave "
+            "min_cell out."
+        )
+
+
+def _histograms(
+    columns: FloatArray, codes: IntArray, k: int, slider: Slider, min_cell: int
+) -> dict[str, Any]:
     """Share of each group in each bar, in thousandths, at every position; the model comes last."""
     inside = codes >= 0
     codes, columns = codes[inside], columns[inside]
     ends = columns @ np.stack([*slider.weights[[0, -1]], slider.model], axis=1)
-    low, high = float(ends.min()), float(ends.max())
+    low, high = inner_range(ends, min_cell)
     if not high > low:
         low, high = low - 0.5, high + 0.5
     counts = np.maximum(np.bincount(codes, minlength=k), 1)
@@ -361,13 +434,14 @@ def _histograms(columns: FloatArray, codes: IntArray, k: int, slider: Slider) ->
         places = start + weights[1:] @ steps
         bin_of_row = np.clip(places, 0, BINS - 1).astype(np.intp)
         found = np.bincount(codes * BINS + bin_of_row, minlength=k * BINS).reshape(k, BINS)
+        found = hide_bars(found, min_cell)
         bars.append(np.rint(1000 * found / counts[:, None]).astype(int).tolist())
     return {"range": [low, high], "bars": bars}
 
 
 def _changes(
-    columns: FloatArray, codes: IntArray, k: int, slider: Slider
-) -> list[list[dict[str, float]]]:
+    columns: FloatArray, codes: IntArray, k: int, slider: Slider, min_cell: int
+) -> list[list[dict[str, float | None]]]:
     """How much each model changes the free predictions of each group; the model comes last."""
     free = slider.weights[-1]
     whole = slider.weights[0] - free
@@ -380,9 +454,11 @@ def _changes(
         share = float(step @ whole) / float(whole @ whole)
         if np.allclose(step, share * whole, rtol=0, atol=1e-12):  # as along the dial
             scale = {"low": share, "high": share, "up": share > 0, "down": share > 0}
-            found.append([{n: v * scale[n] for n, v in one.items()} for one in at_parity])
+            these = [{n: v * scale[n] for n, v in one.items()} for one in at_parity]
         else:
-            found.append([_change(part @ step, negligible) for part in groups])
+            these = [_change(part @ step, negligible) for part in groups]
+        pairs = zip(these, groups, strict=True)
+        found.append([hide_shares(one, part, min_cell) for one, part in pairs])
     return found
 
 

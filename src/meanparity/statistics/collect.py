@@ -28,7 +28,7 @@ from meanparity.data.pool import Pool
 from meanparity.data.progress import with_progress
 from meanparity.exceptions import did_you_mean
 from meanparity.kernels.spec import AbstractKernel
-from meanparity.linalg.parallel import ordered_map
+from meanparity.linalg.parallel import all_threads, ordered_map
 from meanparity.solvers.features import FeatureMap, KernelFeatures, LinearFeatures
 from meanparity.solvers.nystrom import Nystrom, kernel_features
 from meanparity.solvers.sums import sum_rows
@@ -77,7 +77,8 @@ class Collector:
         scope, rows = self.options.weight_scope, data.rows
         w = data.sample_weight if scope != "loss" else None
         cells = Cells(rows.codes, len(rows.cells), w)
-        loss, sums = sum_rows(features, data.X, data.Y - y_origin, cells, data.weights)
+        with all_threads():
+            loss, sums = sum_rows(features, data.X, data.Y - y_origin, cells, data.weights)
         return Statistics(
             data.layout,
             features,
@@ -171,12 +172,13 @@ class Collector:
                 "sensitive_features has to name the columns of the file that say which group each "
                 "row belongs to."
             )
+        weight = [] if roles.weight is None else [roles.weight]
+        numbers = [*roles.features, *roles.target, *weight]
+        groups = [*own, *roles.sensitive, *roles.control]
+        files = files.checked([name for name in numbers if name not in own], groups)
         total = files.count()
         if not total:
             raise ValueError("The files have no rows.")
-        weight = [] if roles.weight is None else [roles.weight]
-        numbers = [*roles.features, *roles.target, *weight]
-        files = files.with_numbers([name for name in numbers if name not in own])
         every = [*numbers, *roles.sensitive, *roles.control]
         X, target, given = _split_table(files.sample(every, self._sample(total)), roles)
         first = self.first_batch(X, target, **given)

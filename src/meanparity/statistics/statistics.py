@@ -6,6 +6,7 @@ about and the values of their cells, so that sums from different machines can be
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -18,12 +19,15 @@ from meanparity._typing import FloatArray
 from meanparity.data.features import FeatureLayout
 from meanparity.data.groups import Cells
 from meanparity.data.rows import Rows, Schema
-from meanparity.files import FORMAT, check_format, pack, unpack, write_atomically
+from meanparity.exceptions import warn
+from meanparity.files import FORMAT, check_format, pack, read_packed, write_atomically
 from meanparity.solvers.features import FeatureMap, LinearFeatures
 from meanparity.solvers.sums import CellSums, LossSums, sum_cells
 from meanparity.state import Reader, Writer, stored
+from meanparity.statistics.checks import check_statistics
 
 _WHAT = "file of statistics"
+_LEAST_LEFT = 1e-7  # share of a sum of squares below which the rest has lost half of its digits
 _CELLS = ("counts", "mass", "features", "targets", "squares")
 
 
@@ -146,6 +150,7 @@ class Statistics:
                 f"{other.n_rows:,} of {self.n_rows:,} rows would be removed. Leave at least one."
             )
         loss, cells = self.loss.add(other.loss, -1), self.cells.add(other.cells, -1)
+        _warn_about_lost_digits(self.loss, loss)
         return replace(self, loss=loss, cells=cells)
 
     def __repr__(self) -> str:
@@ -211,22 +216,49 @@ class Statistics:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Statistics:
-        """Read a file that `save` wrote; a file that was changed since is refused.
+        """Read a file that `save` wrote.
+
+        A file that was changed since is refused, and so is one whose numbers are not sums over
+        rows: of wrong shapes, not finite, or in contradiction to each other.
 
         Parameters
         ----------
         path : str or path
             The file.
         """
-        header, arrays = unpack(Path(path).read_bytes(), str(path), _WHAT)
+        header, arrays = read_packed(path, _WHAT)
         check_format(header, str(path), _WHAT)
         try:
             found = Reader(arrays).read(header["statistics"])
         except Exception as error:
             raise ValueError(f"{path} is not a {_WHAT} of meanparity: {error!r}.") from error
-        if not isinstance(found, Statistics):
+        if not isinstance(found, Statistics) or not isinstance(found.cells, KeyedCells):
             raise ValueError(f"{path} is not a {_WHAT} of meanparity.")
+        try:
+            check_statistics(found)
+        except Exception as error:
+            raise ValueError(f"{path} is not a {_WHAT} of meanparity: {error}.") from error
         return found
+
+
+def _warn_about_lost_digits(before: LossSums, after: LossSums) -> None:
+    """Warn if the sums that are left are small beside those that were subtracted."""
+    for what, squares in (
+        ("a feature", (before.gram.diagonal(), after.gram.diagonal())),
+        ("y", (before.squares, after.squares)),
+    ):
+        first, rest = squares
+        whole = (first == np.rint(first)) & (first < 2.0**53)  # as of indicators, without rounding
+        lost = (np.abs(rest) < _LEAST_LEFT * first) & ~(whole & (rest == 0))
+        if lost.any():
+            worst = int(np.argmin(np.where(lost, np.abs(rest) / np.maximum(first, 1e-300), np.inf)))
+            digits = max(15 + math.log10(max(float(abs(rest[worst]) / first[worst]), 1e-15)), 0.0)
+            warn(
+                f"The sum of squares of {what} falls from {first[worst]:.3g} to "
+                f"{rest[worst]:.3g}, because the rows that were subtracted are much larger than "
+                f"the others. About {digits:.0f} digits of what is left are right. Collect the "
+                "statistics of the other rows again."
+            )
 
 
 def uncentred(statistics: Statistics) -> Statistics:

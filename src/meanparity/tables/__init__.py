@@ -1,5 +1,11 @@
 """From a file to a model: read a table, fit a model to it, score new rows, compare methods."""
 
+try:
+    import pandas  # noqa: F401
+except ModuleNotFoundError as error:
+    message = "meanparity.tables needs pandas. Run: pip install 'meanparity[cli]'"
+    raise ModuleNotFoundError(message, name=error.name) from error
+
 from meanparity.tables.comparing import compare_methods, plot_comparison
 from meanparity.tables.fitting import fit_table
 from meanparity.tables.model import TableModel

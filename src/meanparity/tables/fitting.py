@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from meanparity.data.fit_input import check_unfairness
 from meanparity.data.pool import Pool
 from meanparity.tables.encoding import EncodedTable
@@ -22,7 +20,7 @@ def fit_table(
     data: Any,
     roles: Roles,
     *,
-    pool: pd.DataFrame | None = None,
+    pool: Any = None,
     model: str = "auto",
     unfairness: float = 0.0,
     max_gap: float | None = None,
@@ -41,11 +39,12 @@ def fit_table(
     Parameters
     ----------
     data : pandas data frame, str or path
-        A table with numbers, text, dates and empty cells, or a CSV, TSV, Parquet or Feather file.
+        A table with numbers, text, dates and empty cells, or a CSV, TSV, Parquet or Feather file,
+        of which sensitive and control columns are read as they are written; see `read_frame`.
     roles : Roles
         The role of each column.
-    pool : pandas data frame, optional
-        Rows to be scored, on which the constraint holds as well.
+    pool : pandas data frame, str or path, optional
+        Rows to be scored, on which the constraint holds as well: a table or a file.
     model : {"auto", "linear", "kernel"}, default="auto"
         "auto" selects the model with the smaller error on left-out rows.
     unfairness, max_gap
@@ -78,7 +77,7 @@ def fit_table(
     if model not in MODELS:
         raise ValueError(f"model={model!r} is not known. Pass one of {', '.join(MODELS)}.")
     check_unfairness(unfairness)
-    file = TableFile(data) if isinstance(data, str | Path) else None
+    file = TableFile(data, roles.groups) if isinstance(data, str | Path) else None
     large_file = file if file is not None and file.is_large else None
     if large_file is not None:
         progress("reading a sample")
@@ -88,6 +87,9 @@ def fit_table(
         n_rows = len(frame)
     progress("encoding the columns")
     table = EncodedTable.from_frame(frame, roles, test_size=test_size, seed=seed, missing=missing)
+    if isinstance(pool, str | Path):
+        texts = {name: "str" for name, kind in table.metadata_kinds.items() if kind == "text"}
+        pool = TableFile(pool, roles.groups).read(texts)
     pool_rows = None if pool is None else table.encode_pool(pool)
     encoded_pool = None if pool_rows is None else Pool(pool_rows.X, **pool_rows.metadata)
     progress("selecting the model")

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from meanparity._typing import FloatArray
+
 _MOST_CATEGORIES = 100  # a text column with more values is not treated as categories
 _LARGEST = 1e38  # squares of larger numbers are infinite, or nearly so
+_CODE = r"\s*[+-]?0[0-9]"  # a number with leading zeros
 _UNSUPPORTED = (list, dict, set, tuple, bytes, np.ndarray)
 
 
@@ -44,7 +47,10 @@ def parse_cells(values: pd.Series, kind: str) -> tuple[pd.Series, pd.Series]:
         return values, values[:0]
     parse = pd.to_numeric if kind == "number" else pd.to_datetime
     parsed = parse(values, errors="coerce")
-    return parsed, values[parsed.isna() & values.notna()]
+    bad = parsed.isna() & values.notna()
+    if kind == "number":  # codes such as 007, which are not 7
+        bad |= values.astype(str).str.match(_CODE).to_numpy(dtype=bool)
+    return parsed, values[bad]
 
 
 def convert_columns(frame: pd.DataFrame, kinds: Mapping[str, str], name: str) -> pd.DataFrame:
@@ -73,15 +79,16 @@ def convert_columns(frame: pd.DataFrame, kinds: Mapping[str, str], name: str) ->
         elif values.dtype.kind in "biuf":
             values = values.map(_number_as_text).astype("str")
         if kind == "number":
-            values = _finite_numbers(values, column, name)
+            values = pd.Series(finite_numbers(values, column, name), values.index)
         elif kind == "text":
             values = values.astype(object).where(values.notna(), np.nan)
         converted[column] = values
     return pd.DataFrame(converted, index=frame.index)
 
 
-def _finite_numbers(values: pd.Series, column: str, name: str) -> pd.Series:
-    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+def finite_numbers(values: pd.Series, column: str, name: str) -> FloatArray:
+    """Return a numeric column as an array, with NaN where a cell is empty: (n,)."""
+    numbers: FloatArray = values.to_numpy(dtype=np.float64, na_value=np.nan)
     infinite = np.abs(numbers) > _LARGEST
     if infinite.any():
         first = int(infinite.argmax())
@@ -89,7 +96,7 @@ def _finite_numbers(values: pd.Series, column: str, name: str) -> pd.Series:
             f"{name} has {float(numbers[first])!r} in the column {column!r}, row "
             f"{values.index[first] + 1}, which is infinite or too large. Correct or empty the cell."
         )
-    return pd.Series(numbers, values.index)
+    return numbers
 
 
 def text_categories(frame: pd.DataFrame, kinds: Mapping[str, str]) -> dict[str, list[str]]:

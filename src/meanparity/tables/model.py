@@ -49,13 +49,15 @@ class TableModel:
         """The feature columns of the table."""
         return list(self.table.encoder.kinds)
 
-    def report(self, facts: Mapping[str, str] | None = None) -> Report:
+    def report(self, facts: Mapping[str, str] | None = None, *, min_cell: int = 1) -> Report:
         """Make a report about the model.
 
         Parameters
         ----------
         facts : mapping of str to str, optional
             Further facts for the last section of the page.
+        min_cell : int, default=1
+            The smallest number of people about whom the report says anything.
         """
         table, train = self.table, self.row_sets[0]
         if len(train) > len(table.train.X):  # drivers and proxies come from the rows in memory
@@ -69,6 +71,7 @@ class TableModel:
             columns=(features, train),
             origin=dict(table.encoder.origin),
             facts={"model": self.selection, **(facts or {})},
+            min_cell=min_cell,
         )
 
     def about(self) -> dict[str, Any]:

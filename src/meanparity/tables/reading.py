@@ -1,9 +1,12 @@
-"""Reading tables from CSV, TSV, Parquet and Feather files, at once or in batches of rows."""
+"""Reading tables from CSV, TSV, Parquet and Feather files, at once or in batches of rows.
+
+Every row of a CSV or TSV file is checked by `meanparity.data.delimited` before pandas reads it.
+"""
 
 from __future__ import annotations
 
-import csv
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -12,17 +15,29 @@ from typing import Any
 
 import pandas as pd
 
-from meanparity.data.files import FORMATS
+from meanparity.data.delimited import ENCODING, Scan, read_header, scan_file
+from meanparity.data.files import FORMATS, SEPARATORS
 from meanparity.linalg.memory import require_memory
 
 _MEMORY_FACTORS = {"csv": 4, "tsv": 4, "parquet": 12, "feather": 4}  # memory over file size
-SEPARATORS = {"csv": ",", "tsv": "\t"}
+_CELL = 8  # bytes that a cell takes at least
 _BATCH_ROWS = 100_000
 LARGE = 2**30  # bytes: a table that would take more memory is read in batches
+# Columns that pandas reads as they are written, and how, by what `delimited` calls their cells
+_TYPES = {"whole": "Int64", "decimal": "float64", "boolean": "boolean"}
+# In all other columns these texts are empty cells, as pandas has it
+_EMPTY = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+)
 
 
-def read_frame(path: str | Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+def read_frame(
+    path: str | Path, columns: Sequence[str] | None = None, *, as_written: Sequence[str] = ()
+) -> pd.DataFrame:
     r"""Read a table from a CSV, TSV, Parquet or Feather file.
+
+    A row of a CSV or TSV file that has more or fewer fields than the header is refused.
 
     Parameters
     ----------
@@ -30,6 +45,10 @@ def read_frame(path: str | Path, columns: Sequence[str] | None = None) -> pd.Dat
         The file. Its extension determines the format.
     columns : sequence of str, optional
         The columns that are needed. The other columns of a large file are not kept.
+    as_written : sequence of str, default=()
+        Columns of CSV and TSV files, such as those of groups, in which every text is a value, also
+        ``NA`` and ``None``. They become numbers or booleans only if that changes no cell: a column
+        that contains ``007`` stays text. Parquet and Feather files store the types of columns.
 
     Returns
     -------
@@ -42,8 +61,13 @@ def read_frame(path: str | Path, columns: Sequence[str] | None = None) -> pd.Dat
     >>> _ = path.write_text("sex,pay\nF,20.5\nM,21\n")
     >>> read_frame(path).shape
     (2, 2)
+    >>> _ = path.write_text("office,pay\n007,20.5\nNA,21\n")
+    >>> read_frame(path)["office"].tolist()
+    [7.0, nan]
+    >>> read_frame(path, as_written=["office"])["office"].tolist()
+    ['007', 'NA']
     """
-    file = TableFile(path)
+    file = TableFile(path, as_written)
     if columns is None or not file.is_large:
         return file.read()
     batches = (batch[[c for c in columns if c in batch]] for batch in file.batches())
@@ -79,10 +103,13 @@ class TableFile:
     ----------
     path : str or path
         A CSV, TSV, Parquet or Feather file. Its name and its header are checked at once.
+    as_written : sequence of str, default=()
+        Columns that keep their text; see `read_frame`.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, as_written: Sequence[str] = ()) -> None:
         self.path = Path(path)
+        self._as_written = tuple(as_written)
         if not self.path.exists():
             raise FileNotFoundError(f"There is no file {str(self.path)!r}.")
         if self.path.is_dir():
@@ -91,24 +118,42 @@ class TableFile:
         size = self.path.stat().st_size
         if not size:
             raise ValueError(f"{str(self.path)!r} is empty. Pass a file with a header and rows.")
-        self._memory = _MEMORY_FACTORS[self.format] * size
         self._check_header()
+        self._memory = max(_MEMORY_FACTORS[self.format] * size, self._smallest_memory())
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        if self.format in SEPARATORS:
+            return read_header(self.path, SEPARATORS[self.format])
+        with self._readable_errors():
+            return list(self._dataset.schema.names)
 
     @property
     def is_large(self) -> bool:
         """Whether the table should be read in batches of rows."""
         return self._memory > LARGE
 
-    def read(self) -> pd.DataFrame:
-        """Read the whole table. The index counts its rows, starting from 0."""
+    def read(self, types: Mapping[str, str] | None = None) -> pd.DataFrame:
+        """Read the whole table. The index counts its rows, starting from 0.
+
+        Parameters
+        ----------
+        types : mapping of str to str, optional
+            Types in which to read columns of CSV and TSV files, whatever they look like.
+        """
         what = f"The table in {self.path.name}"
         require_memory(self._memory, what=what, advice="Free some memory.")
-        with self._readable_errors():
-            if self.format in SEPARATORS:
-                frame = pd.read_csv(self.path, low_memory=False, **self._csv_options)
-            else:
-                read = pd.read_parquet if self.format == "parquet" else pd.read_feather
-                frame = read(self.path)
+        if self.format in SEPARATORS:
+            options = self._csv_options({**self._written_types, **(types or {})})
+            with self._readable_errors():
+                frame = pd.read_csv(self.path, low_memory=False, **options)
+            self._require_all_rows(len(frame))
+        else:
+            with self._readable_errors():
+                table = self._dataset.to_table()
+                table.validate(full=True)  # offsets that lead outside would not be noticed
+                frame = table.to_pandas()
         self._refuse_empty(len(frame))
         return self._number_rows(frame, 0)
 
@@ -126,30 +171,30 @@ class TableFile:
         for batch in self._unchecked_batches(types or {}):
             yield self._number_rows(batch, rows)
             rows += len(batch)
+        if self.format in SEPARATORS:
+            self._require_all_rows(rows)
         self._refuse_empty(rows)
 
     def _unchecked_batches(self, types: Mapping[str, str]) -> Iterator[pd.DataFrame]:
+        if self.format in SEPARATORS:
+            yield from self._csv_batches({**self._csv_types, **types})
+            return
         with self._readable_errors():
-            if self.format in SEPARATORS:
-                yield from self._csv_batches(dtype={**self._csv_types, **types})
-            else:
-                import pyarrow.dataset as pads
+            for batch in self._dataset.to_batches(batch_size=_BATCH_ROWS):
+                if batch.num_rows:
+                    batch.validate(full=True)
+                    yield batch.to_pandas()
 
-                dataset = pads.dataset(self.path, format=self.format)
-                for batch in dataset.to_batches(batch_size=_BATCH_ROWS):
-                    if batch.num_rows:
-                        yield batch.to_pandas()
-
-    def _csv_batches(self, **options: Any) -> Iterator[pd.DataFrame]:
-        options |= {"chunksize": _BATCH_ROWS, **self._csv_options}
-        with pd.read_csv(self.path, **options) as batches:
+    def _csv_batches(self, types: Mapping[str, str], **more: Any) -> Iterator[pd.DataFrame]:
+        options = {"chunksize": _BATCH_ROWS, **self._csv_options(types), **more}
+        with self._readable_errors(), pd.read_csv(self.path, **options) as batches:
             yield from batches
 
     @cached_property
     def _csv_types(self) -> dict[str, str]:
         """Types of the columns of a CSV or TSV file, from all of its rows."""
         kinds: dict[str, set[str]] = {}
-        for batch in self._csv_batches(low_memory=False):
+        for batch in self._csv_batches(self._written_types, low_memory=False):
             for name, column in batch.items():
                 found = kinds.setdefault(str(name), set())
                 if column.notna().any():
@@ -160,25 +205,48 @@ class TableFile:
                 types[name] = "Int64"
             else:
                 types[name] = "str" if "text" in found else "float64"
-        return types
+        return types | self._written_types
+
+    @cached_property
+    def _scan(self) -> Scan:
+        """What is in the rows of a CSV or TSV file, each of which is checked."""
+        return scan_file(self.path, SEPARATORS[self.format], self._as_written)
 
     @property
-    def _csv_options(self) -> dict[str, Any]:
-        return {"sep": SEPARATORS[self.format], "encoding": "utf-8-sig"}
+    def _written_types(self) -> dict[str, str]:
+        """Types of the columns that keep their text."""
+        return {name: _TYPES.get(kind, "str") for name, kind in self._scan.written.items()}
+
+    def _csv_options(self, types: Mapping[str, str]) -> dict[str, Any]:
+        options: dict[str, Any] = {
+            "sep": SEPARATORS[self.format],
+            "encoding": ENCODING,
+            "index_col": False,
+            "dtype": dict(types),
+        }
+        if self._scan.written:
+            empty = {name: [*_EMPTY] for name in self._scan.names}
+            empty |= {name: [""] for name in self._scan.written}
+            options |= {"na_values": empty, "keep_default_na": False}
+        return options
+
+    @cached_property
+    def _dataset(self) -> Any:
+        import pyarrow.dataset as pads
+
+        return pads.dataset(self.path, format=self.format)
+
+    def _smallest_memory(self) -> int:
+        """Bytes that the cells take at least, which may be many in few compressed ones."""
+        if self.format in SEPARATORS:
+            return 0
+        with self._readable_errors():
+            return int(_CELL * self._dataset.count_rows() * len(self._dataset.schema))
 
     def _check_header(self) -> None:
         # pandas would rename repeated columns of a CSV file
-        names: Sequence[str] = ()
-        with self._readable_errors():
-            if self.format in SEPARATORS:
-                with self.path.open(newline="", encoding="utf-8-sig") as file:
-                    names = next(csv.reader(file, delimiter=SEPARATORS[self.format]), [])
-            elif self.format == "parquet":
-                import pyarrow.parquet
-
-                names = pyarrow.parquet.read_schema(self.path).names
-        self._refuse_repeated(names)
-        if self.format in SEPARATORS and len(names) == 1 and ";" in names[0]:
+        self._refuse_repeated(self.names)
+        if self.format in SEPARATORS and len(self.names) == 1 and ";" in self.names[0]:
             raise ValueError(
                 f"The columns of {self.path.name} are separated by semicolons. Save it with commas."
             )
@@ -189,11 +257,19 @@ class TableFile:
         return frame.set_axis(range(first, first + len(frame)), axis="index")
 
     def _refuse_repeated(self, names: Sequence[str]) -> None:
-        repeated = next((name for name in names if names.count(name) > 1), None)
+        repeated = next((name for name, count in Counter(names).items() if count > 1), None)
         if repeated is not None:
             raise ValueError(
                 f"{self.path.name} has {names.count(repeated)} columns named {repeated!r}. Rename "
                 "them."
+            )
+
+    def _require_all_rows(self, rows: int) -> None:
+        """Refuse a CSV file whose rows pandas does not divide as they were checked."""
+        if rows != self._scan.n_rows:
+            raise ValueError(
+                f"{self.path.name} has {self._scan.n_rows:,} rows, but {rows:,} if lines of blanks "
+                "are left out. Remove these lines, or write empty cells as two double quotes."
             )
 
     def _refuse_empty(self, rows: int) -> None:
@@ -203,12 +279,19 @@ class TableFile:
     @contextmanager
     def _readable_errors(self) -> Iterator[None]:
         """Turn whatever a reader raises into one sentence that names the file."""
+        import pyarrow as pa
+
         try:
             yield
-        except (OSError, MemoryError):
-            raise
         except Exception as error:
+            damaged = isinstance(error, pa.ArrowException) or (
+                isinstance(error, OSError) and error.errno is None  # PyArrow's, about the content
+            )
+            if isinstance(error, OSError | MemoryError) and not damaged:
+                raise
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            if isinstance(error, MemoryError):
+                reason = f"it asks for more memory than there is ({reason})"
             raise ValueError(
                 f"{str(self.path)!r} cannot be read as {self.format}: {reason}"
             ) from error

@@ -11,7 +11,7 @@ import pandas as pd
 
 from meanparity._typing import FloatArray
 from meanparity.exceptions import did_you_mean
-from meanparity.tables.kinds import parse_cells
+from meanparity.tables.kinds import finite_numbers, parse_cells
 
 _MOST_LISTED = 20  # columns named in an error message
 
@@ -47,6 +47,11 @@ class Roles:
     weight: str | None = None
     ignored: Sequence[str] = ()
     exclude_sensitive: bool = False
+
+    @property
+    def groups(self) -> list[str]:
+        """The sensitive and control columns, whose values are read as they are written."""
+        return [*self.sensitive, *self.control]
 
     def check(self, frame: pd.DataFrame, name: str) -> None:
         """Raise an error if a column is missing from the table, or has two roles."""
@@ -89,8 +94,7 @@ class Roles:
                 f"The column {column!r} must contain numbers, but has {bad.iloc[0]!r} in row "
                 f"{bad.index[0] + 1}. Choose another column, or convert this one to numbers."
             )
-        numbers: FloatArray = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        return numbers
+        return finite_numbers(values, column, "The table")
 
     def metadata(self, frame: pd.DataFrame) -> dict[str, Any]:
         """Return sensitive columns, control columns and weights as parameters of `fit`."""

@@ -74,10 +74,13 @@ def score_file(
         estimator = estimator.tradeoff_.at(unfairness)
     target, name = f"predicted {about['target']}", Path(source).name
     text_columns = {column: "str" for column, kind in encoder.kinds.items() if kind == "text"}
+    # columns that are only copied keep what is written in them, such as the identifier 007
+    copied = [column for column in TableFile(source).names if column not in encoder.kinds]
+    as_written = [*about.get("sensitive", ()), *about.get("control", ()), *copied]
     unknown: dict[str, set[str]] = {}
 
     def scored_batches() -> Iterator[pd.DataFrame]:
-        for batch in TableFile(source).batches(text_columns):
+        for batch in TableFile(source, as_written).batches(text_columns):
             if target in batch.columns:
                 raise ValueError(f"{name} already has a column {target!r}. Rename it.")
             X, found = encoder.encode(batch, name)

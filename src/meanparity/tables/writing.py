@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
@@ -9,10 +11,12 @@ from typing import Any
 
 import pandas as pd
 
+from meanparity.data.files import SEPARATORS
 from meanparity.files import draft_of
-from meanparity.tables.reading import SEPARATORS, file_format
+from meanparity.tables.reading import file_format
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# What a spreadsheet takes for a formula: it skips blanks, and full-width letters are others' =+-@
+_FORMULA = re.compile(r"[\t\r\n]|[\s\0]*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
 
 def write_frame(frame: pd.DataFrame, path: str | Path) -> None:
@@ -39,7 +43,8 @@ def write_frame(frame: pd.DataFrame, path: str | Path) -> None:
 def write_batches(batches: Iterable[pd.DataFrame], path: str | Path) -> int:
     """Write data frames with the same columns one below the other, and count their rows.
 
-    In CSV and TSV files, text that a spreadsheet would run as a formula gets a leading apostrophe.
+    In CSV and TSV files, text that a spreadsheet would run as a formula gets a leading apostrophe,
+    which `unescape_formula` takes back.
     An existing file is replaced only once everything is written.
 
     Parameters
@@ -75,18 +80,43 @@ def escape_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     return safe.rename(columns=_escape_formula)
 
 
+def unescape_formula(value: str) -> str:
+    """Return a text from a CSV or TSV file as it was before it got an apostrophe.
+
+    Examples
+    --------
+    >>> [unescape_formula(text) for text in ("'=1+1", "''=1+1", "'plain", "plain")]
+    ['=1+1', "'=1+1", "'plain", 'plain']
+    """
+    return value[1:] if value.startswith("'") and _is_formula(value) else value
+
+
 def _escape_formula(value: Any) -> Any:
-    is_formula = isinstance(value, str) and value.startswith(_FORMULA_STARTS)
-    return f"'{value}" if is_formula else value
+    return f"'{value}" if isinstance(value, str) and _is_formula(value) else value
+
+
+def _is_formula(value: str) -> bool:
+    """Whether a text would be a formula, also after apostrophes, so that one can be taken back."""
+    return _FORMULA.match(value.lstrip("'")) is not None
 
 
 def _write_text(batches: Iterable[pd.DataFrame], path: Path, separator: str) -> int:
     rows = 0
     with path.open("w", newline="", encoding="utf-8") as file:
         for number, batch in enumerate(batches):
-            escape_formulas(batch).to_csv(file, sep=separator, index=False, header=number == 0)
+            safe = escape_formulas(batch)
+            # pandas would not quote a carriage return, which readers take for the end of a row
+            quoting = csv.QUOTE_ALL if _has_returns(safe) else csv.QUOTE_MINIMAL
+            options = {"sep": separator, "index": False, "quoting": quoting}
+            safe.to_csv(file, header=number == 0, **options)
             rows += len(batch)
     return rows
+
+
+def _has_returns(frame: pd.DataFrame) -> bool:
+    """Whether there is a carriage return in a text or a name of a column."""
+    text = (frame[name] for name in frame.columns if frame[name].dtype.kind not in "biufcmM")
+    return any("\r" in str(cell) for column in (frame.columns, *text) for cell in column)
 
 
 def _write_arrow(batches: Iterable[pd.DataFrame], path: Path, form: str) -> int:

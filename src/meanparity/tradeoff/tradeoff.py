@@ -13,6 +13,7 @@ from meanparity._typing import FloatArray
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import check_unfairness, check_weights
 from meanparity.data.rows import Rows
+from meanparity.linalg.parallel import all_threads
 from meanparity.solvers.problem import Basis, Directions, Solution
 from meanparity.state import stored
 from meanparity.tradeoff.budgets import KINDS, Budgets, Kind
@@ -46,7 +47,9 @@ class TableFunctions:
 
     def evaluate(self, X: Any, coef: FloatArray) -> FloatArray:
         """Values of the functions with coefficients coef, (p, m), at the rows of X: (n, m)."""
-        return self.functions.evaluate(self.layout.read(X), coef)
+        rows = self.layout.read(X)
+        with all_threads():
+            return self.functions.evaluate(rows, coef)
 
     def sensitive_features(self, X: Any) -> dict[str, Any]:
         """The sensitive columns in X, if the estimator names them."""

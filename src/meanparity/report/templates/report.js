@@ -12,6 +12,7 @@
     if (size >= 9999.5) return Math.round(value).toLocaleString("en-US");
     return String(Number(value.toPrecision(4)));
   };
+  const known = (value, text) => value === null ? "not shown" : text;
   const percent = (share) => Math.round(100 * share) + "%";
   // a model is a sum of columns; `at` is a position of the slider, or `own` for the model of the page
   const own = data.weights.length - 1;
@@ -103,8 +104,8 @@
     body.replaceChildren(...part.groups.map((name, i) => {
       const change = part.change[u][i];
       const cells = [part.counts[i].toLocaleString("en-US"), number(mean[i]), number(mean[i] - mix(strata, part.stratum[i], u)),
-        number(mean[i] - mix(means, i, unconstrained)), `${number(change.low)} to ${number(change.high)}`,
-        percent(change.up), percent(change.down)];
+        number(mean[i] - mix(means, i, unconstrained)), known(change.low, `${number(change.low)} to ${number(change.high)}`),
+        known(change.up, percent(change.up)), known(change.down, percent(change.down))];
       const line = document.createElement("tr");
       const head = document.createElement("th");
       head.scope = "row";

@@ -1,0 +1,85 @@
+"""What the command line says when something is missing, too large or interrupted."""
+
+from __future__ import annotations
+
+import pkgutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import meanparity.cli
+from tests.cli.process import call
+
+MODULES = [module.name for module in pkgutil.iter_modules(meanparity.cli.__path__)]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_says_what_to_install(module):
+    code = f"import sys; sys.modules['typer'] = None; import meanparity.cli.{module}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Run: pip install 'meanparity[cli]'" in done.stderr.splitlines()[-1]
+
+
+def test_tables_say_what_to_install():
+    code = "import sys; sys.modules['pandas'] = None; import meanparity.tables"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "needs pandas. Run: pip install 'meanparity[cli]'" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("value", ["1e308", "inf", "-1e200"])
+@pytest.mark.parametrize("command", ["fit", "audit", "compare"])
+def test_an_outcome_that_is_too_large_is_refused_wherever_it_is(command, value, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"sex": rng.choice(["F", "M"], 60), "x": rng.normal(size=60).round(3)})
+    frame["pay"] = frame["x"].astype(str)
+    frame.loc[17, "pay"] = value
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    more = ("--target", "pay", "--sensitive", "sex")
+    status, output, errors = call(command, tmp_path / "a.csv", *more)
+    assert status == 1
+    assert output == ""
+    assert "in the column 'pay', row 18, which is infinite or too large" in errors
+    assert "nan" not in errors
+
+
+def test_an_interrupted_command_shows_no_traceback(tmp_path):
+    pd.DataFrame({"sex": ["F", "M"] * 50, "pay": range(100)}).to_csv(tmp_path / "a.csv")
+    command = "import os; os.write(1, b'x'); from meanparity.cli import main; main()"
+    arguments = ["fit", tmp_path / "a.csv", "--target", "pay", "--sensitive", "sex"]
+    for delay in np.linspace(0.15, 1.2, 8):
+        process = subprocess.Popen(
+            [sys.executable, "-c", command, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout.read(1) == "x"  # Python runs
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        assert "Traceback" not in errors
+        assert process.returncode in (0, 1, 130)
+
+
+@pytest.mark.parametrize("model", ["linear", "kernel"])
+@pytest.mark.parametrize("minimal", [False, True])
+def test_fit_says_which_rows_a_model_file_holds(model, minimal, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"sex": rng.choice(["F", "M"], 100), "x": rng.normal(size=100)})
+    frame["pay"] = frame["x"] + (frame["sex"] == "M") + rng.normal(size=100)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    more = ("--target", "pay", "--sensitive", "sex", "--model", model, "-o", tmp_path / "m")
+    status, output, _ = call("fit", tmp_path / "a.csv", *more, *["--minimal"] * minimal)
+    assert status == 0
+    text = " ".join(output.split())
+    assert ("holds the features of 80 rows, those of fit and its pool" in text) == (
+        model == "kernel"
+    )
+    computed = "The group of each person of a pool can be computed"
+    assert (computed in text) == (model == "kernel" and minimal)
