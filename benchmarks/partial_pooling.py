@@ -38,7 +38,9 @@ def law_school() -> tuple[Any, Any, Any]:
     """Undergraduate grades; race × gender."""
     table = pd.read_csv(fetch_file("lawschool.csv"), na_values=["NA", ""]).dropna()
     sensitive = table[["race", "gender"]].astype(str)
-    features = pd.get_dummies(table.drop(columns=["ugpa", "race", "gender", "zfygpa"]), dtype=float)
+    codes = {name: table[name].astype(str) for name in ("cluster", "fulltime", "fam_inc")}
+    numbers = table.drop(columns=["ugpa", "race", "gender", "zfygpa"])
+    features = pd.get_dummies(numbers.assign(**codes), dtype=float)
     labels = pd.get_dummies(sensitive, dtype=float)
     return _scaled(np.column_stack([features, labels])), table["ugpa"].to_numpy(), sensitive.values
 

@@ -200,7 +200,7 @@ class ParityEstimator(BaseEstimator):  # type: ignore[misc]
         elif self.max_gap is not None:
             function = tradeoff.for_gap(self.max_gap)
         else:
-            function = tradeoff.at(self.unfairness)
+            function = tradeoff.mixture(float(self.unfairness))
         u = function.unfairness
         closed = 1.0 if u is None else 1 - u
         warn_about_result(data, *parts, solution, closed)

@@ -161,10 +161,15 @@ class Unseen:
                 )
         return cls(rows, tuple(squares))
 
-    def gaps(self, *parts: Functionals) -> UnseenGaps:
-        """Standard errors of the gaps on the training rows, and then on the pool."""
+    def gaps(self, *parts: Functionals, any_function: bool = False) -> UnseenGaps:
+        """Standard errors of the gaps on the training rows, and then on the pool.
+
+        They are those of the constrained function; with `any_function`, those of whichever of both
+        ends varies more, which are on the safe side for what is between them.
+        """
+        ends = slice(None) if any_function else slice(1)
         every = zip(parts, self.rows, self.squares, strict=False)
-        found = [_standard_errors(*part) for part in every if len(part[0])]
+        found = [_standard_errors(f, rows, squares[ends]) for f, rows, squares in every if len(f)]
         return UnseenGaps(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
@@ -176,11 +181,12 @@ def limits_of_fit(
     unseen: Unseen,
 ) -> GapLimits:
     """The limits of all gaps, by the `confidence` of an estimator or by `pooling`."""
-    labels, gaps = (*tradeoff.labels[0], *tradeoff.labels[1]), unseen.gaps(*parts)
+    labels = (*tradeoff.labels[0], *tradeoff.labels[1])
     if estimator.confidence is not None:
-        limits = tradeoff.limits(estimator.max_gap)
+        limits, gaps = tradeoff.limits(estimator.max_gap), unseen.gaps(*parts, any_function=True)
         return promised_limits(limits, float(estimator.confidence), labels, gaps)
-    return pooled_limits(_strength(constraint), labels, tradeoff.solution.gaps[1], gaps)
+    free = tradeoff.solution.gaps[1]
+    return pooled_limits(_strength(constraint), labels, free, unseen.gaps(*parts))
 
 
 def pooled_limits(
@@ -343,7 +349,7 @@ def _standard_errors(
     """Standard errors of the gaps, (r, m), their degrees of freedom, and the shares, (r,).
 
     The spread in a small cell is hardly known, so each counts as if it had two more rows with the
-    typical spread of all cells. The larger spread of both functions counts.
+    typical spread of all cells. The largest spread of all functions counts.
     """
     counts = rows.counts.astype(float)
     here = np.maximum(counts, 1.0)

@@ -180,7 +180,10 @@ class Tradeoff:
 
     def at(self, unfairness: float) -> FittedFunction:
         """The function at one position of the dial: 0 is parity, 1 is unconstrained."""
-        u = check_unfairness(unfairness)
+        return self.mixture(check_unfairness(unfairness))
+
+    def mixture(self, u: float) -> FittedFunction:
+        """The same for a position between 0 and 1 that was checked before."""
         fair, free = self.solution.fair, self.solution.free
         return FittedFunction(
             self.basis,
