@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow mutants lint format bench reproduce clean
+.PHONY: demo test test-slow mutants lint format bench bench-peers reproduce docs clean
 
 $(READY): pyproject.toml
 	python3 -m venv $(VENV)
@@ -65,5 +65,14 @@ bench: $(READY)  ## time and memory, compared with scikit-learn and the paper's 
 reproduce: $(READY)  ## the paper's tables and figures (ARGS="--quick", ARGS="fig:tradeoff", ...)
 	$(BIN)/python -m reproduction $(ARGS)
 
+DOCS_READY := $(VENV)/.docs-ready
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	touch $@
+
+docs: $(DOCS_READY)  ## the site, in output/site (runs the gallery; a few minutes)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs output/site
+	@echo "The site: $(CURDIR)/output/site/index.html"
+
 clean:  ## remove everything that the targets have created
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist output/site docs/gallery docs/api/generated docs/api/examples .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

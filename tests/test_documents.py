@@ -14,6 +14,7 @@ import sklearn
 
 import meanparity
 from meanparity import ParityKernelRidge, baselines
+from tools.fill_outputs import examples, printed
 
 ROOT = Path(__file__).parent.parent
 
@@ -32,29 +33,16 @@ def test_the_examples_of_the_readme_run(capsys):
     assert len(capsys.readouterr().out.splitlines()) == 3
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "constraints.md",
-        "extend.md",
-        "baselines.md",
-        "losses.md",
-        "reproduction.md",
-        "audit.md",
-        "scikit-learn.md",
-        "scaling.md",
-        "command-line.md",
-        "model-files.md",
-        "privacy.md",
-    ],
-)
-def test_the_examples_of_the_documents_run(page):
-    examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
-    assert examples
+PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if examples(page.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_examples_of_the_documents_run_and_print_what_the_page_shows(page):
     names: dict = {"__name__": "__main__"}
     with sklearn.config_context():  # an example may turn routing on
-        for example in examples:
-            exec(compile(example, page, "exec", dont_inherit=True), names)
+        for code, shown in examples(page.read_text("utf-8")):
+            output = printed(code, names, page.name)
+            assert shown is None or output == shown
 
 
 @pytest.mark.parametrize("document", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md")))

@@ -15,7 +15,7 @@ from meanparity.state import stored
 
 @stored("ParityKernelRidge", predicts_with=PREDICTS_WITH)
 class ParityKernelRidge(KernelParameters, SumsRegressor):
-    r"""Kernel ridge regression whose predictions meet a parity constraint.
+    """Kernel ridge regression whose predictions meet a parity constraint.
 
     Minimises ``‖y − g(X)‖² + α‖g‖²`` over the reproducing kernel Hilbert space of the kernel
     subject to the constraint on the training rows, by default that every sensitive group has the

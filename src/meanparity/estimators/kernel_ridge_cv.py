@@ -18,7 +18,7 @@ from meanparity.state import stored
 
 @stored("ParityKernelRidgeCV", predicts_with=CV_PREDICTS_WITH)
 class ParityKernelRidgeCV(CrossValidated):
-    r"""`ParityKernelRidge` with the penalty, and gamma, that predict held-out rows best.
+    """`ParityKernelRidge` with the penalty, and gamma, that predict held-out rows best.
 
     By default exact leave-one-out: for every penalty, each row is predicted by the fit to all
     others under the constraint on all others. That costs one eigendecomposition for each gamma,
