@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meanparity.linalg import blas, memory, symmetric
-from meanparity.linalg.blas import NotPositiveDefiniteError, multiply
+from meanparity.linalg import copies, in_place, memory, symmetric
+from meanparity.linalg.blas import NotPositiveDefiniteError
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.pivoted import dense_features, pivoted_cholesky
 from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks, symmetric_basis
 
+ROUTINES = [in_place, copies]
 SIZES = [1, 2, 5, 255, 256, 257, 700, 1100]  # around tiles and blocks
 
 
@@ -134,13 +135,14 @@ def test_long_factorisations_report_progress(caplog, monkeypatch):
     assert "% done" in caplog.text
 
 
+@pytest.mark.parametrize("routines", ROUTINES)
 @given(
     shape=st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(0, 6)),
     views=st.tuples(*[st.sampled_from(["rows", "columns", "strided", "reversed", "part"])] * 2),
     scale=st.sampled_from([1.0, -1.0, 0.5]),
     add=st.booleans(),
 )
-def test_products_of_any_views(shape, views, scale, add):
+def test_products_of_any_views(routines, shape, views, scale, add):
     m, k, n = shape
     rng = np.random.default_rng(m + 7 * k + 49 * n)
 
@@ -157,42 +159,128 @@ def test_products_of_any_views(shape, views, scale, add):
     A, B = make(m, k, views[0]), make(k, n, views[1])
     out = rng.standard_normal((m, n + 3))[:, 1 : n + 1]
     expected = scale * A @ B + (out if add else 0)
-    assert multiply(A, B, out, scale=scale, add=add) is out
+    assert routines.multiply(A, B, out, scale=scale, add=add) is out
     assert np.allclose(out, expected)
 
 
-def test_blocks_that_blas_cannot_work_on_are_refused():
+@pytest.mark.parametrize("routines", ROUTINES)
+def test_blocks_that_blas_cannot_work_on_are_refused(routines):
     for wrong in (np.zeros((3, 3), dtype=np.float32), np.zeros((6, 6))[::2, ::2]):
         with pytest.raises(TypeError, match="need row-major float64"):
-            blas.cholesky_lower(wrong)
+            routines.cholesky_lower(wrong)
 
 
-def test_products_that_do_not_fit_are_refused():
+@pytest.mark.parametrize("routines", ROUTINES)
+def test_products_that_do_not_fit_are_refused(routines):
     A, B = np.ones((2, 3)), np.ones((3, 4))
     out = np.zeros((2, 4))
     for wrong in ((A, B.T, out), (A, B, np.zeros((2, 5))), (A[:, :2], B, out)):
         with pytest.raises(ValueError, match="cannot write"):
-            multiply(*wrong)
+            routines.multiply(*wrong)
     out.flags.writeable = False
     with pytest.raises(ValueError, match="cannot write"):
-        multiply(A, B, out)
+        routines.multiply(A, B, out)
 
 
+@pytest.mark.parametrize("routines", ROUTINES)
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
-def test_products_with_a_triangle_in_place(precision):
+def test_products_with_a_triangle_in_place(routines, precision):
     rng = np.random.default_rng(0)
     A, W = rng.standard_normal((5, 4)).astype(precision), rng.standard_normal((4, 4))
     W = W.astype(precision)  # what lies below the diagonal is not read
     expected = A @ np.triu(W)
-    blas.multiply_upper(A, W)
+    routines.multiply_upper(A, W)
     assert A.dtype == precision
     assert np.allclose(A, expected, rtol=0, atol=20 * np.finfo(precision).eps)
     other = np.float64 if precision == np.float32 else np.float32
     for wrong in (W[:3, :3], W.astype(other)):
         with pytest.raises(ValueError, match="cannot multiply"):
-            blas.multiply_upper(A, wrong)
+            routines.multiply_upper(A, wrong)
     with pytest.raises(ValueError, match="need contiguous arrays"):
-        blas.multiply_upper(A, np.asfortranarray(W))
+        routines.multiply_upper(A, np.asfortranarray(W))
+
+
+@pytest.mark.parametrize("routines", ROUTINES)
+@pytest.mark.parametrize("n", [1, 2, 40, 300])
+def test_blocks_of_larger_arrays(routines, n):
+    """Each routine reads and writes its own triangle or block, and nothing beside it."""
+    rng = np.random.default_rng(n)
+    square, other = slice(1, n + 1), slice(2, n + 2)
+    room, wide = rng.standard_normal((2, n + 3, n + 3))
+    A, B = room[square, other], wide[square, :3]
+    untouched = np.full(room.shape, True)
+
+    def outside(values):
+        return values[untouched]
+
+    K = random_matrix(n, seed=n)
+    A[...] = K + np.triu(np.full((n, n), 7.0), 1)  # factors read the lower triangle
+    untouched[square, other] = np.triu(np.ones((n, n), dtype=bool), 1)
+    before = outside(room).copy()
+    gram = rng.standard_normal((n, 2)) / 10
+    routines.subtract_gram(A, gram)
+    expected = K - gram @ gram.T
+    assert np.allclose(np.tril(A), np.tril(expected), rtol=0, atol=1e-14 * n)
+    A[np.tril_indices(n)] = K[np.tril_indices(n)]
+    routines.cholesky_lower(A)
+    L = np.linalg.cholesky(K)
+    assert np.allclose(np.tril(A), L, rtol=0, atol=1e-10)
+    assert np.array_equal(outside(room), before)
+    for transposed in (False, True):
+        rhs = B.copy()
+        routines.divide_left(A, B, transposed=transposed)
+        assert np.allclose((L.T if transposed else L) @ B, rhs, rtol=1e-9, atol=1e-9)
+    C = np.ascontiguousarray(B.T)
+    rhs = C.copy()
+    routines.divide_right(C, A)
+    assert np.allclose(C @ L.T, rhs, rtol=1e-9, atol=1e-9)
+    A[...] = np.triu(K) + np.tril(np.full((n, n), np.nan), -1)  # products read the upper one
+    for columns in (0, 1, 3, 12):
+        Z = rng.standard_normal((n, columns))
+        assert np.allclose(routines.multiply_symmetric(A, Z), K @ Z, rtol=0, atol=1e-13 * n)
+    indefinite = -np.eye(n)
+    with pytest.raises(NotPositiveDefiniteError, match="pivot 1 is not positive"):
+        routines.cholesky_lower(indefinite)
+
+
+WITHOUT_C_FUNCTIONS = """
+import ctypes, sys
+if sys.argv[1] == "copies":
+    ctypes.pythonapi = None  # as in a Python whose C functions cannot be called
+import numpy as np
+import meanparity
+from meanparity.linalg import blas
+assert blas.multiply.__module__ == "meanparity.linalg." + sys.argv[1]
+rng = np.random.default_rng(0)
+X, s = rng.normal(size=(700, 4)), np.arange(700) % 3
+y = X @ [1.0, 2.0, -1.0, 0.5] + s + rng.normal(size=700)
+for model in (
+    meanparity.ParityKernelRidge(kernel="rbf", solver="dense"),
+    meanparity.ParityKernelRidge(kernel="rbf", solver="nystrom"),
+    meanparity.ParityKernelRidge(kernel="rbf", solver="conjugate_gradient"),
+    meanparity.ParityKernelRidgeCV(kernel="rbf", alphas=[0.1, 1.0]),
+    meanparity.ParityRidge(),
+    meanparity.ParityKernelRegressor(loss="huber"),
+):
+    predictions = model.fit(X, y, sensitive_features=s).predict(X)
+    means = [predictions[s == group].mean() for group in range(3)]
+    assert np.ptp(means) < 1e-12 * 6, (model, means)
+    print(*map(float, predictions[:20]))
+"""
+
+
+def test_the_same_fits_without_the_c_functions():
+    answers = []
+    for routines in ("in_place", "copies"):
+        run = subprocess.run(
+            [sys.executable, "-W", "error", "-c", WITHOUT_C_FUNCTIONS, routines],
+            capture_output=True,
+            text=True,
+        )
+        assert run.returncode == 0, run.stderr
+        answers.append([[float(x) for x in line.split()] for line in run.stdout.splitlines()])
+    assert np.shape(answers) == (2, 6, 20)
+    assert np.allclose(*answers, rtol=1e-7, atol=1e-7)
 
 
 def test_the_condition_of_a_factored_matrix():
