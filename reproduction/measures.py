@@ -58,7 +58,7 @@ def sweep(entry: Entry, trial: Trial) -> list[Row]:
             X, y, s = trial.part(part)
             predicted = _predict(entry, model, X, s)
             row[f"mse_{part}"] = float(np.mean((y - predicted) ** 2))
-            row[f"smd_{part}"] = mean_parity_gap(None, predicted, sensitive_features=s)
+            row[f"smd_{part}"] = float(mean_parity_gap(None, predicted, sensitive_features=s))
         rows.append(row)
     return rows
 
@@ -132,8 +132,8 @@ def proofs(entry: Entry, trial: Trial) -> list[Row]:
         coef = function.coef[:, 0]
         norm = float(coef @ (coef if entry.setting == "linear" else values))
         losses.append((float(np.sum((y - values) ** 2)) + alpha * norm) / n)
-        gaps.append(mean_parity_gap(None, values, sensitive_features=s))
-        order = max(order, gaps[-1] - wasserstein_gap(None, values, sensitive_features=s))
+        gaps.append(float(mean_parity_gap(None, values, sensitive_features=s)))
+        order = max(order, gaps[-1] - float(wasserstein_gap(None, values, sensitive_features=s)))
     u, loss, gap = PAPER_POSITIONS, np.array(losses), np.array(gaps)
     expected = (1 - u) ** 2 * loss[0] + (1 - (1 - u) ** 2) * loss[-1]
 
@@ -204,7 +204,7 @@ def _score_mixture(
     }
     return {
         "mse": float(np.mean((y[:, None] - values) ** 2, axis=0) @ weights),
-        "smd": mean_parity_gap(None, values.ravel(), **repeated),
-        "dpd": wasserstein_gap(None, values.ravel(), **repeated),
-        "cov": covariance_norm(None, values.ravel(), **repeated, **kernel),
+        "smd": float(mean_parity_gap(None, values.ravel(), **repeated)),
+        "dpd": float(wasserstein_gap(None, values.ravel(), **repeated)),
+        "cov": float(covariance_norm(None, values.ravel(), **repeated, **kernel)),
     }

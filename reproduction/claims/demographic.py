@@ -91,10 +91,12 @@ def more_similar_distributions(rows: Any) -> Verdict:
         for part, of_part in of_dataset.groupby("part"):
             by = dict(list(of_part.groupby("method")))
             response, ols, ours = (
-                wasserstein_gap(
-                    None,
-                    by[name][column].to_numpy(),
-                    sensitive_features=by[name].group.to_numpy(),
+                float(
+                    wasserstein_gap(
+                        None,
+                        by[name][column].to_numpy(),
+                        sensitive_features=by[name].group.to_numpy(),
+                    )
                 )
                 for name, column in (
                     ("Ours", "response"),

@@ -114,7 +114,7 @@ def test_names_sparse_features_and_printing(data):
     assert found.columns[0][0] == "age"
     assert str(found).splitlines()[1].startswith("age")
     assert str(found).endswith(f"all columns together: {found.joint:.3f}")
-    assert list(found.to_pandas().column) == [name for name, _ in found.columns]
+    assert list(found.to_frame().column) == [name for name, _ in found.columns]
     assert proxies(csr_matrix(X), sensitive_features=s).joint == pytest.approx(found.joint)
     table = [line.split() for line in str(found).splitlines()[1:5]]
     assert table == [[name, f"{r2:.3f}"] for name, r2 in found.columns]

@@ -83,7 +83,7 @@ def test_the_dial():
     assert max(map(abs, limited.gaps_.values())) == pytest.approx(0.05)
     curve = model.tradeoff_.curve(X, y, s)
     assert np.allclose(curve.loss, model.tradeoff_.training_curve().loss)
-    assert set(curve.to_pandas()) == {"unfairness", "mse", "r2", "smd", "max_gap", "norm", "loss"}
+    assert set(curve.to_frame()) == {"unfairness", "mse", "r2", "smd", "max_gap", "norm", "loss"}
     responses = MeanParity(scale="response")
     limited = ParityKernelRegressor(loss="poisson", max_gap=0.1, constraint=responses)
     limited.fit(X, y, sensitive_features=s)

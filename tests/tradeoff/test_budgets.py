@@ -286,7 +286,7 @@ def test_frontiers_on_the_training_rows_need_no_rows(kind):
         assert np.allclose(here.max_gap[[0, -1]], dial.max_gap, atol=1e-9)
         limited = {"gap": here.max_gap, "smd": here.smd, "norm": None}[kind]
         assert limited is None or np.allclose(limited, here.limit, atol=1e-9)
-        assert list(here.to_pandas().columns) == ["limit", "mse", "r2", "smd", "max_gap", "norm"]
+        assert list(here.to_frame().columns) == ["limit", "mse", "r2", "smd", "max_gap", "norm"]
         some = tradeoff.training_frontier(kind, [0.1, 0.2])
         one = tradeoff.training_frontier(kind, 0.2)
         assert some.mse[1] == one.mse[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -15,6 +15,9 @@ from meanparity.data.fit_input import check_weights
 from meanparity.data.groups import Groups
 
 _PRINTED = 10  # columns shown by print
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Proxies:
     columns: tuple[tuple[str, float], ...]
     joint: float
 
-    def to_pandas(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """Return a pandas data frame with one row for each column."""
         return import_pandas().DataFrame(self.columns, columns=["column", "r_squared"])
 

@@ -6,9 +6,12 @@ import json
 import math
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from meanparity.audit.checks import format_number, import_pandas
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,7 @@ class Audit:
         """
         return json.dumps(_json_ready(self.to_dict()), default=str, allow_nan=False, **options)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """Return the findings as a pandas data frame, one row each."""
         return import_pandas().DataFrame([asdict(finding) for finding in self.findings])
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
-from meanparity._typing import FloatArray
+from meanparity._typing import Columns, FloatArray
 from meanparity.baselines.base import READS_WITH, AwareBaseline, check_range
 from meanparity.data.groups import Groups
 from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions
@@ -100,7 +100,7 @@ class BarycenterRegressor(AwareBaseline):
         estimator: Any = None,
         *,
         unfairness: float = 0.0,
-        sensitive_columns: Any = None,
+        sensitive_columns: Columns = None,
         drop_sensitive: bool = False,
     ) -> None:
         self.estimator = estimator

@@ -13,7 +13,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.validation import validate_data
 
-from meanparity._typing import FloatArray
+from meanparity._typing import Columns, FloatArray
 from meanparity.audit.checks import is_number
 from meanparity.data.features import FeatureLayout, features_to_predict
 from meanparity.data.fit_input import (
@@ -39,7 +39,7 @@ class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     __metadata_request__fit: ClassVar = {"sensitive_features": True}
 
-    sensitive_columns: Any
+    sensitive_columns: Columns
     drop_sensitive: bool
     continuous: Any = "auto"  # for methods without this parameter
     _layout: FeatureLayout

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from meanparity._typing import FloatArray
+from meanparity._typing import Columns, FloatArray, KernelName
 from meanparity.baselines.bounded import BOUNDED_PREDICTS_WITH, BoundedRegression, SecondStage
 from meanparity.baselines.two_stage import Part, Spectrum, some_column
 from meanparity.constraints import Functionals
@@ -105,14 +105,14 @@ class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
         *,
         unfairness: float = 0.1,
         alpha: float = 1.0,
-        kernel: str | Callable[..., Any] | AbstractKernel = "linear",
+        kernel: KernelName | Callable[..., Any] | AbstractKernel = "linear",
         gamma: float | None = 1.0,
         degree: float = 3,
         coef0: float = 1,
         kernel_params: Mapping[str, Any] | None = None,
         fit_intercept: bool = True,
         continuous: Any = "auto",
-        sensitive_columns: Any = None,
+        sensitive_columns: Columns = None,
         drop_sensitive: bool = False,
     ) -> None:
         self.unfairness = unfairness

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from meanparity._typing import FloatArray
+from meanparity._typing import Columns, FloatArray, KernelName
 from meanparity.baselines.penalty import PENALTY_PREDICTS_WITH, PenaltyRidge
 from meanparity.constraints.covariance import cell_numbers
 from meanparity.data.columns import are_numbers
@@ -103,14 +103,14 @@ class CovariancePenaltyRidge(PenaltyRidge):
         *,
         alpha: float = 1.0,
         penalty: float = 10.0,
-        kernel: str | Callable[..., Any] | AbstractKernel = "linear",
+        kernel: KernelName | Callable[..., Any] | AbstractKernel = "linear",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
         kernel_params: Mapping[str, Any] | None = None,
         sensitive_kernel: str | Callable[..., Any] | AbstractKernel | None = None,
         fit_intercept: bool = False,
-        sensitive_columns: Any = None,
+        sensitive_columns: Columns = None,
         drop_sensitive: bool = False,
     ) -> None:
         self.alpha = alpha

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from meanparity._typing import FloatArray
+from meanparity._typing import Columns, FloatArray, KernelName
 from meanparity.baselines.penalty import PENALTY_PREDICTS_WITH, PenaltyRidge
 from meanparity.constraints import MeanParity
 from meanparity.data.rows import Rows
@@ -83,13 +83,13 @@ class MeanPenaltyRidge(PenaltyRidge):
         *,
         alpha: float = 1.0,
         penalty: float = 10.0,
-        kernel: str | Callable[..., Any] | AbstractKernel = "linear",
+        kernel: KernelName | Callable[..., Any] | AbstractKernel = "linear",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
         kernel_params: Mapping[str, Any] | None = None,
         fit_intercept: bool = False,
-        sensitive_columns: Any = None,
+        sensitive_columns: Columns = None,
         drop_sensitive: bool = False,
     ) -> None:
         self.alpha = alpha

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from meanparity._typing import Features, FloatArray
+from meanparity._typing import Columns, Features, FloatArray
 from meanparity.baselines.base import READS_WITH, Baseline, check_range, shares
 from meanparity.baselines.game import Costs, Grid, Mixture, Oracle, play
 from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions, weight_keyword
@@ -111,7 +111,7 @@ class ReductionRegressor(Baseline):
         slack: float = 0.01,
         thresholds: Any = None,
         max_iter: int = 50,
-        sensitive_columns: Any = None,
+        sensitive_columns: Columns = None,
         drop_sensitive: bool = False,
     ) -> None:
         self.estimator = estimator

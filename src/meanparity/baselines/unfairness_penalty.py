@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from meanparity._typing import Columns
 from meanparity.baselines.bounded import BOUNDED_PREDICTS_WITH, BoundedRegression, SecondStage
 from meanparity.baselines.two_stage import Part, Spectrum
 from meanparity.state import stored
@@ -87,7 +88,7 @@ class UnfairnessPenaltyRidge(BoundedRegression):
         alpha: float = 0.0,
         fit_intercept: bool = True,
         continuous: Any = "auto",
-        sensitive_columns: Any = None,
+        sensitive_columns: Columns = None,
         drop_sensitive: bool = False,
     ) -> None:
         self.unfairness = unfairness

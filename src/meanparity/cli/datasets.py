@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from meanparity.cli import options
 from meanparity.cli._typer import typer
@@ -27,7 +28,10 @@ def datasets(
     from meanparity.datasets import load_adult, load_communities_crime
     from meanparity.tables import write_frame
 
-    loaders = {"adult": load_adult, "communities": load_communities_crime}
+    loaders: dict[str, Callable[..., Any]] = {
+        "adult": load_adult,
+        "communities": load_communities_crime,
+    }
     if name is not None and name not in loaders:
         hint = did_you_mean(name, loaders, 0.4)
         raise ValueError(f"There is no table {name!r}.{hint} The tables are: {', '.join(loaders)}.")

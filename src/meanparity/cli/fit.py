@@ -8,12 +8,13 @@ import platform
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from meanparity.cli import options
 from meanparity.cli._typer import typer
 
 if TYPE_CHECKING:
+    from meanparity._typing import MissingValues
     from meanparity.report import Report
     from meanparity.tables import TableModel
 
@@ -106,7 +107,7 @@ def fit(
             model=model.value,
             unfairness=unfairness,
             max_gap=max_gap,
-            missing=missing.value,
+            missing=cast("MissingValues", missing.value),
             test_size=test_size,
             seed=seed,
             progress=progress,

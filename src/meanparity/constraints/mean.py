@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Literal, Self
 
+from meanparity._typing import Columns, MissingValues, ParityOn, Scale, WeightScope
 from meanparity.constraints.base import Constraint, as_sentence, join_words
 from meanparity.constraints.contrasts import mean_contrasts
 from meanparity.constraints.functionals import Functionals
@@ -71,15 +72,15 @@ class MeanParity(Constraint):
     compared_value: ClassVar[str] = "prediction"  # what `describe` says is equal on average
 
     intersectional: bool = True
-    continuous: Any = "auto"
+    continuous: Columns = "auto"
     degree: int = 1
     n_knots: int | None = None
-    missing: str = "error"
-    scale: str = "score"
-    parity_on: str = "both"
-    weight_scope: str = "both"
+    missing: MissingValues = "error"
+    scale: Scale = "score"
+    parity_on: ParityOn = "both"
+    weight_scope: WeightScope = "both"
     min_group_size: int = 10
-    pooling: float | str | None = None
+    pooling: float | Literal["auto"] | None = None
 
     @property
     def needs_rows(self) -> str:  # type: ignore[override]

@@ -1,12 +1,20 @@
 """The Adult data set: whether a person earns more than 50,000 dollars, from the 1994 census."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from meanparity.datasets._bunch import Variant, is_paper, make_bunch, paper_rows
+from meanparity._typing import FloatArray
+from meanparity.datasets._bunch import (
+    ArrayBunch,
+    FrameBunch,
+    Variant,
+    is_paper,
+    make_bunch,
+    paper_rows,
+)
 from meanparity.datasets._bundled import read_bundled
 from meanparity.datasets._fetched import read_csv
 
@@ -15,6 +23,20 @@ _SENSITIVE = ["sex", "race"]
 _NUMERIC = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 
 
+@overload
+def load_adult(
+    *, variant: Variant = ..., as_frame: Literal[False] = ..., return_X_y: Literal[False] = ...
+) -> ArrayBunch: ...
+@overload
+def load_adult(
+    *, variant: Variant = ..., as_frame: Literal[True], return_X_y: Literal[False] = ...
+) -> FrameBunch: ...
+@overload
+def load_adult(
+    *, variant: Variant = ..., as_frame: Literal[False] = ..., return_X_y: Literal[True]
+) -> tuple[FloatArray, FloatArray]: ...
+@overload
+def load_adult(*, variant: Variant = ..., as_frame: bool, return_X_y: bool = ...) -> Any: ...
 def load_adult(
     *, variant: Variant = "full", as_frame: bool = False, return_X_y: bool = False
 ) -> Any:

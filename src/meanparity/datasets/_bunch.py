@@ -3,15 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import Bunch
 
+from meanparity._typing import FloatArray
 from meanparity.datasets._bundled import import_pandas, read_description
 
 Variant = Literal["full", "paper"]
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    class _Loaded(dict[str, Any]):
+        feature_names: list[str]
+        target_names: list[str]
+        sensitive_names: list[str]
+        DESCR: str
+
+    class ArrayBunch(_Loaded):
+        """What a loader returns: arrays."""
+
+        data: FloatArray
+        target: FloatArray
+        sensitive: NDArray[Any]
+        frame: None
+
+    class FrameBunch(_Loaded):
+        """What a loader returns with ``as_frame=True``: objects of pandas."""
+
+        data: pd.DataFrame
+        target: pd.Series[Any]
+        sensitive: pd.DataFrame | pd.Series[Any]
+        frame: pd.DataFrame
+
+else:  # type checkers would allow every attribute of scikit-learn's Bunch
+    ArrayBunch = FrameBunch = Bunch
 
 
 def is_paper(variant: str) -> bool:

@@ -1,12 +1,12 @@
 """Communities and Crime: violent crime in 1993 communities of the United States."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from meanparity._typing import FloatArray
-from meanparity.datasets._bunch import Variant, is_paper, make_bunch
+from meanparity.datasets._bunch import ArrayBunch, FrameBunch, Variant, is_paper, make_bunch
 from meanparity.datasets._bundled import read_bundled
 from meanparity.datasets._fetched import read_csv
 
@@ -15,6 +15,22 @@ _SENSITIVE = "majority_white"
 _RACE_COLUMNS = ["racepctblack", "racePctWhite", "racePctAsian", "racePctHisp"]
 
 
+@overload
+def load_communities_crime(
+    *, variant: Variant = ..., as_frame: Literal[False] = ..., return_X_y: Literal[False] = ...
+) -> ArrayBunch: ...
+@overload
+def load_communities_crime(
+    *, variant: Variant = ..., as_frame: Literal[True], return_X_y: Literal[False] = ...
+) -> FrameBunch: ...
+@overload
+def load_communities_crime(
+    *, variant: Variant = ..., as_frame: Literal[False] = ..., return_X_y: Literal[True]
+) -> tuple[FloatArray, FloatArray]: ...
+@overload
+def load_communities_crime(
+    *, variant: Variant = ..., as_frame: bool, return_X_y: bool = ...
+) -> Any: ...
 def load_communities_crime(
     *, variant: Variant = "full", as_frame: bool = False, return_X_y: bool = False
 ) -> Any:

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from meanparity.datasets._bunch import Variant, is_paper, make_bunch, paper_rows
+from meanparity._typing import FloatArray
+from meanparity.datasets._bunch import (
+    ArrayBunch,
+    FrameBunch,
+    Variant,
+    is_paper,
+    make_bunch,
+    paper_rows,
+)
 from meanparity.datasets._fetched import read_csv
 
 _TARGET = "ugpa"
 _WHITE = "7"  # the file's code
 
 
+@overload
+def fetch_law_school(
+    *, variant: Variant = ..., as_frame: Literal[False] = ..., return_X_y: Literal[False] = ...
+) -> ArrayBunch: ...
+@overload
+def fetch_law_school(
+    *, variant: Variant = ..., as_frame: Literal[True], return_X_y: Literal[False] = ...
+) -> FrameBunch: ...
+@overload
+def fetch_law_school(
+    *, variant: Variant = ..., as_frame: Literal[False] = ..., return_X_y: Literal[True]
+) -> tuple[FloatArray, FloatArray]: ...
+@overload
+def fetch_law_school(*, variant: Variant = ..., as_frame: bool, return_X_y: bool = ...) -> Any: ...
 def fetch_law_school(
     *, variant: Variant = "full", as_frame: bool = False, return_X_y: bool = False
 ) -> Any:

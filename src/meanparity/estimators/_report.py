@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from meanparity._typing import FloatOrArray
 from meanparity.data.fit_input import check_weights
+from meanparity.tradeoff.tradeoff import Tradeoff
 
 _MOST_GROUPS = 10  # named in a summary
 
@@ -15,24 +18,25 @@ if TYPE_CHECKING:
     from meanparity.report import Report
 
 
-def require_tradeoff(estimator: Any) -> Any:
+def require_tradeoff(estimator: Any) -> Tradeoff:
     """The `tradeoff_` of a fitted estimator, which those from minimal files do not have."""
     if not hasattr(estimator, "tradeoff_"):
         raise ValueError(
             "The model comes from a minimal file, which has one position of the dial. Use the "
             "model that was fitted, or one from a file that is not minimal."
         )
-    return estimator.tradeoff_
+    tradeoff: Tradeoff = estimator.tradeoff_
+    return tradeoff
 
 
 class Reporting:
     """Estimators with a dial, which can report about their predictions."""
 
-    tradeoff_: Any
+    tradeoff_: Tradeoff
     unfairness_: float | None
-    gaps_: dict[str, Any]
-    pool_gaps_: dict[str, Any]
-    group_counts_: dict[Any, int]
+    gaps_: dict[str, FloatOrArray]
+    pool_gaps_: dict[str, FloatOrArray]
+    group_counts_: dict[Hashable, int]
     n_features_in_: int
     parity_residual_: float
 

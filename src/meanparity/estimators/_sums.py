@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from meanparity._typing import FloatArray
+from meanparity._typing import FloatArray, available_if
 from meanparity.constraints import Constraint
 from meanparity.data.features import in_memory
 from meanparity.data.fit_input import FitInput, PoolInput, check_alpha
@@ -74,7 +73,7 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         self._fit(solver, X, y, pool=pool, **people)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> FloatArray:
         """Predictions for the rows of X.
 
         Parameters
@@ -89,10 +88,11 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         """
         if not isinstance(X, np.ndarray) and is_dask(X):
             check_is_fitted(self)
-            return _predict_partitions(self, X)
+            lazily: FloatArray = _predict_partitions(self, X)  # not an array until it is computed
+            return lazily
         return self._values(X)
 
-    @available_if(_fits_sums)  # type: ignore[untyped-decorator]
+    @available_if(_fits_sums)
     def statistics(
         self,
         X: Any,
@@ -126,7 +126,7 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
             return collector.first_batch(X, y, **people)
         return collector.add_batch(like, X, y, **people)
 
-    @available_if(_fits_sums)  # type: ignore[untyped-decorator]
+    @available_if(_fits_sums)
     def partial_fit(
         self,
         X: Any,

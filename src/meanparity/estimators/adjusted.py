@@ -13,7 +13,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from meanparity._typing import FloatArray
+from meanparity._typing import Columns, FloatArray
 from meanparity.constraints import Constraint, MeanParity
 from meanparity.data.features import FeatureLayout, check_shape, features_to_predict
 from meanparity.data.fit_input import (
@@ -113,7 +113,7 @@ class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         *,
         correction: Any = None,
         unfairness: float = 0.0,
-        sensitive_columns: Any = None,
+        sensitive_columns: Columns = None,
         drop_sensitive: bool = False,
     ) -> None:
         self.estimator = estimator

@@ -6,12 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, column_or_1d
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from meanparity._typing import FloatArray
+from meanparity._typing import (
+    ClassificationLossName,
+    Columns,
+    ConstraintName,
+    FloatArray,
+    KernelName,
+    LossSolverName,
+    available_if,
+)
 from meanparity.constraints import Constraint
 from meanparity.estimators._base import PREDICTS_WITH
 from meanparity.estimators._loss import LossEstimator, require_target
@@ -81,9 +89,9 @@ class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[mi
     def __init__(
         self,
         *,
-        loss: str | Loss = "logistic",
+        loss: ClassificationLossName | Loss = "logistic",
         alpha: float = 0.5,
-        kernel: str | Callable[..., Any] | AbstractKernel = "linear",
+        kernel: KernelName | Callable[..., Any] | AbstractKernel = "linear",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
@@ -91,9 +99,9 @@ class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[mi
         fit_intercept: bool = True,
         unfairness: float = 0.0,
         max_gap: float | Mapping[str, float] | None = None,
-        constraint: str | Constraint = "mean_parity",
-        solver: str | Solver = "auto",
-        sensitive_columns: Any = None,
+        constraint: ConstraintName | Constraint = "mean_parity",
+        solver: LossSolverName | Solver = "auto",
+        sensitive_columns: Columns = None,
         drop_sensitive: bool = False,
     ) -> None:
         self.loss = loss
@@ -153,7 +161,7 @@ class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[mi
         }
         return self._fit_loss(X, (y == classes[-1:]).astype(float), loss, classes, **people)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row of X, (n,): the second where the score is positive.
 
         Parameters
@@ -162,7 +170,8 @@ class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[mi
             Rows, with the columns that were there in fit.
         """
         second = self._values(X) > 0
-        return self.classes_[second.astype(int)]
+        found: NDArray[Any] = self.classes_[second.astype(int)]
+        return found
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores of the rows of X, (n,), positive for the second class.
@@ -174,7 +183,7 @@ class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[mi
         """
         return self._values(X)
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of both classes, (n, 2), of the logistic loss.
 

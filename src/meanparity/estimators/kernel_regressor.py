@@ -7,7 +7,14 @@ from typing import Any, Self
 
 from sklearn.base import RegressorMixin
 
-from meanparity._typing import FloatArray
+from meanparity._typing import (
+    Columns,
+    ConstraintName,
+    FloatArray,
+    KernelName,
+    LossSolverName,
+    RegressionLossName,
+)
 from meanparity.constraints import Constraint
 from meanparity.estimators._base import PREDICTS_WITH
 from meanparity.estimators._loss import LossEstimator, single_target
@@ -93,9 +100,9 @@ class ParityKernelRegressor(RegressorMixin, LossEstimator):  # type: ignore[misc
     def __init__(
         self,
         *,
-        loss: str | Loss = "squared",
+        loss: RegressionLossName | Loss = "squared",
         alpha: float = 1.0,
-        kernel: str | Callable[..., Any] | AbstractKernel = "linear",
+        kernel: KernelName | Callable[..., Any] | AbstractKernel = "linear",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
@@ -103,9 +110,9 @@ class ParityKernelRegressor(RegressorMixin, LossEstimator):  # type: ignore[misc
         fit_intercept: bool = True,
         unfairness: float = 0.0,
         max_gap: float | Mapping[str, float] | None = None,
-        constraint: str | Constraint = "mean_parity",
-        solver: str | Solver = "auto",
-        sensitive_columns: Any = None,
+        constraint: ConstraintName | Constraint = "mean_parity",
+        solver: LossSolverName | Solver = "auto",
+        sensitive_columns: Columns = None,
         drop_sensitive: bool = False,
     ) -> None:
         self.loss = loss

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+from meanparity._typing import Columns, ConstraintName, KernelName, Numbers, RidgeSolverName
 from meanparity.constraints import Constraint
 from meanparity.estimators._base import PREDICTS_WITH, KernelParameters
 from meanparity.estimators._sums import SumsRegressor
@@ -95,8 +96,8 @@ solver_, solver_info_, statistics_, n_features_in_, feature_names_in_
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
-        kernel: str | Callable[..., Any] | AbstractKernel = "linear",
+        alpha: Numbers = 1.0,
+        kernel: KernelName | Callable[..., Any] | AbstractKernel = "linear",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
@@ -105,9 +106,9 @@ solver_, solver_info_, statistics_, n_features_in_, feature_names_in_
         unfairness: float = 0.0,
         max_gap: float | Mapping[str, float] | None = None,
         confidence: float | None = None,
-        constraint: str | Constraint = "mean_parity",
-        solver: str | Solver = "auto",
-        sensitive_columns: Any = None,
+        constraint: ConstraintName | Constraint = "mean_parity",
+        solver: RidgeSolverName | Solver = "auto",
+        sensitive_columns: Columns = None,
         drop_sensitive: bool = False,
     ) -> None:
         self.alpha = alpha

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from meanparity._typing import Columns, ConstraintName, KernelName, Numbers, RidgeSolverName
 from meanparity.constraints import Constraint
 from meanparity.estimators._cv import CV_PREDICTS_WITH, CrossValidated
 from meanparity.estimators.kernel_ridge import ParityKernelRidge
@@ -67,20 +68,20 @@ sensitive_columns, drop_sensitive
     def __init__(
         self,
         *,
-        alphas: Any = None,
-        gammas: Any = None,
+        alphas: Numbers | None = None,
+        gammas: Numbers | None = None,
         cv: Any = None,
         scoring: SmallestLoss | None = None,
-        kernel: str | Callable[..., Any] | AbstractKernel = "linear",
+        kernel: KernelName | Callable[..., Any] | AbstractKernel = "linear",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: Mapping[str, Any] | None = None,
         fit_intercept: bool = False,
         unfairness: float = 0.0,
         max_gap: float | Mapping[str, float] | None = None,
-        constraint: str | Constraint = "mean_parity",
-        solver: str | Solver = "auto",
-        sensitive_columns: Any = None,
+        constraint: ConstraintName | Constraint = "mean_parity",
+        solver: RidgeSolverName | Solver = "auto",
+        sensitive_columns: Columns = None,
         drop_sensitive: bool = False,
     ) -> None:
         self.alphas = alphas

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
+from meanparity._typing import Columns, ConstraintName, Numbers, RidgeSolverName
 from meanparity.constraints import Constraint
 from meanparity.estimators._base import PREDICTS_WITH
 from meanparity.estimators._sums import SumsRegressor
@@ -115,14 +116,14 @@ class ParityRidge(SumsRegressor):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: Numbers = 1.0,
         fit_intercept: bool = True,
         unfairness: float = 0.0,
         max_gap: float | Mapping[str, float] | None = None,
         confidence: float | None = None,
-        constraint: str | Constraint = "mean_parity",
-        solver: str | Solver = "auto",
-        sensitive_columns: Any = None,
+        constraint: ConstraintName | Constraint = "mean_parity",
+        solver: RidgeSolverName | Solver = "auto",
+        sensitive_columns: Columns = None,
         drop_sensitive: bool = False,
     ) -> None:
         self.alpha = alpha

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
+from meanparity._typing import Columns, ConstraintName, Numbers, RidgeSolverName
 from meanparity.constraints import Constraint
 from meanparity.estimators._cv import CV_PREDICTS_WITH, CrossValidated
 from meanparity.estimators.ridge import ParityRidge
@@ -60,15 +61,15 @@ class ParityRidgeCV(CrossValidated):
     def __init__(
         self,
         *,
-        alphas: Any = None,
+        alphas: Numbers | None = None,
         cv: Any = None,
         scoring: SmallestLoss | None = None,
         fit_intercept: bool = True,
         unfairness: float = 0.0,
         max_gap: float | Mapping[str, float] | None = None,
-        constraint: str | Constraint = "mean_parity",
-        solver: str | Solver = "auto",
-        sensitive_columns: Any = None,
+        constraint: ConstraintName | Constraint = "mean_parity",
+        solver: RidgeSolverName | Solver = "auto",
+        sensitive_columns: Columns = None,
         drop_sensitive: bool = False,
     ) -> None:
         self.alphas = alphas

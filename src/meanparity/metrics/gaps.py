@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
-from meanparity._typing import FloatArray
+from meanparity._typing import FloatArray, FloatOrArray
 from meanparity.constraints import CovarianceParity
 from meanparity.data.columns import read_columns
 from meanparity.data.fit_input import check_weights
@@ -17,7 +17,7 @@ from meanparity.data.groups import Groups
 
 def group_means(
     y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
-) -> dict[Hashable, Any]:
+) -> dict[Hashable, FloatOrArray]:
     """Mean prediction of each group.
 
     Parameters
@@ -53,7 +53,7 @@ def mean_parity_gap(
     sensitive_features: Any,
     sample_weight: Any = None,
     control_features: Any = None,
-) -> Any:
+) -> FloatOrArray:
     """Sum of the absolute gaps between group means and the overall mean.
 
     ``Σ_j |mean_j(g) − mean(g)|`` over the groups j. For two groups this is the absolute difference
@@ -87,7 +87,7 @@ def max_mean_gap(
     sensitive_features: Any,
     sample_weight: Any = None,
     control_features: Any = None,
-) -> Any:
+) -> FloatOrArray:
     """Largest absolute gap between a group mean and the overall mean.
 
     ``max_j |mean_j(g) − mean(g)|`` over the groups j.
@@ -115,7 +115,7 @@ def max_mean_gap(
 
 def wasserstein_gap(
     y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
-) -> Any:
+) -> FloatOrArray:
     """Sum of the Wasserstein distances between the groups' distributions and the overall one.
 
     ``Σ_j W₁(g | group j, g)`` with the 1-Wasserstein distance (the paper's DPD). It is never
@@ -152,7 +152,7 @@ def covariance_norm(
     gamma: float | None = None,
     degree: int = 3,
     coef0: float = 1.0,
-) -> Any:
+) -> FloatOrArray:
     """Norm of the covariance between the predictions and features of the sensitive columns.
 
     ``‖Cov(φ_S(S), g)‖`` in the feature space of a sensitive kernel (the paper's Norm of Cov).
@@ -245,6 +245,9 @@ def check_predictions(
     return values, groups, weight
 
 
-def _output(value: Any) -> Any:
+def _output(value: Any) -> FloatOrArray:
     """Return a float for one output, and the array for several."""
-    return float(value) if np.ndim(value) == 0 else value
+    if np.ndim(value) == 0:
+        return float(value)
+    values: FloatArray = value
+    return values

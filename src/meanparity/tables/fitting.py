@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from meanparity._typing import MissingValues
 from meanparity.data.fit_input import check_unfairness
 from meanparity.data.pool import Pool
 from meanparity.tables.encoding import EncodedTable
@@ -24,7 +25,7 @@ def fit_table(
     model: str = "auto",
     unfairness: float = 0.0,
     max_gap: float | None = None,
-    missing: str = "error",
+    missing: MissingValues = "error",
     test_size: float = 0.2,
     seed: int = 0,
     progress: Callable[[str], None] = lambda message: None,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from meanparity._typing import MissingValues
 from meanparity.constraints import MeanParity
 from meanparity.estimators import (
     ParityKernelRidge,
@@ -33,7 +34,7 @@ def select_estimator(
     rows: EncodedRows,
     model: str,
     *,
-    missing: str = "error",
+    missing: MissingValues = "error",
     seed: int = 0,
     large: bool = False,
     progress: Callable[[str], None] = lambda message: None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_array
@@ -16,6 +16,9 @@ from meanparity.data.rows import Rows, Schema
 from meanparity.state import stored
 
 PAPER_POSITIONS = np.arange(51) / 50  # the paper's α = 0, 1/50, ..., 1
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,13 +55,13 @@ class TradeoffCurve:
         ends = (f"{name} {v[0]:.4g} to {v[-1]:.4g}" for name, v in shown.items())
         return f"TradeoffCurve({len(self.unfairness)} points; {'; '.join(ends)})"
 
-    def to_pandas(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A pandas data frame with one row for each position."""
         try:
-            import pandas as pd
+            import pandas
         except ImportError as error:
             raise ImportError("pandas is missing: pip install pandas") from error
-        return pd.DataFrame({name: v for name, v in vars(self).items() if v is not None})
+        return pandas.DataFrame({name: v for name, v in vars(self).items() if v is not None})
 
 
 @stored("Comparison")
@@ -176,13 +179,13 @@ class Frontier:
         ends = (f"{name} {v[0]:.4g} to {v[-1]:.4g}" for name, v in shown.items())
         return f"Frontier({self.budget!r}, {len(self.limit)} points; {'; '.join(ends)})"
 
-    def to_pandas(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A pandas data frame with one row for each limit."""
         try:
-            import pandas as pd
+            import pandas
         except ImportError as error:
             raise ImportError("pandas is missing: pip install pandas") from error
-        return pd.DataFrame({name: v for name, v in vars(self).items() if name != "budget"})
+        return pandas.DataFrame({name: v for name, v in vars(self).items() if name != "budget"})
 
 
 @stored("StepSums")

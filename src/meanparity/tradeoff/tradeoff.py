@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from meanparity._typing import FloatArray
+from meanparity._typing import FloatArray, FloatOrArray
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import check_unfairness, check_weights
 from meanparity.data.rows import Rows
@@ -379,7 +379,7 @@ class Tradeoff:
         u = u.reshape(-1, *(1,) * fair.ndim)
         return (1 - u) * fair + u * free
 
-    def objective(self, unfairness: float) -> Any:
+    def objective(self, unfairness: float) -> FloatOrArray:
         """The objective ``J(u)``: a float, or (m,) for several outputs."""
         u = check_unfairness(unfairness)
         fair, free = self.solution.fair.objective, self.solution.free.objective

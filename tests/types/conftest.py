@@ -1,0 +1,1 @@
+collect_ignore = ["user_script.py"]  # with deliberate mistakes

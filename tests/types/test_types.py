@@ -1,0 +1,94 @@
+"""Types as users see them: mypy and Pyright find the mistakes in a user's script, and no others."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from meanparity import _typing
+from meanparity.constraints import base
+from meanparity.data import columns
+from meanparity.kernels.spec import KERNEL_NAMES
+from meanparity.losses.resolve import LOSSES
+from meanparity.solvers import choose
+
+SCRIPT = Path(__file__).parent / "user_script.py"
+ROOT = Path(__file__).parent.parent.parent
+
+
+def marked_lines():
+    lines = SCRIPT.read_text("utf-8").splitlines()
+    return {i for i, line in enumerate(lines, 1) if line.endswith("  # wrong")}
+
+
+def told_lines(printed):
+    found = re.findall(r"user_script\.py:(\d+): error: (.*)", printed)
+    return {int(number): text for number, text in found}
+
+
+@pytest.mark.slow
+def test_mypy_finds_the_mistakes_in_a_users_script(tmp_path):
+    """Without the package's own settings, and as strict as it gets."""
+    settings = tmp_path / "mypy.ini"
+    settings.write_text("[mypy]\nstrict = True\nignore_missing_imports = True\n")
+    command = [sys.executable, "-m", "mypy", "--config-file", str(settings)]
+    command += ["--cache-dir", str(tmp_path / "cache"), str(SCRIPT)]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    told = told_lines(run.stdout)
+    assert set(told) == marked_lines(), run.stdout + run.stderr
+
+
+@pytest.mark.slow
+def test_pyright_finds_the_mistakes_in_a_users_script(tmp_path):
+    settings = {
+        "include": [str(SCRIPT)],
+        "typeCheckingMode": "standard",  # as in Pyright
+        "pythonVersion": "3.11",
+    }
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
+    run = subprocess.run(
+        [*command, "--project", str(tmp_path)], capture_output=True, text=True, cwd=tmp_path
+    )
+    found = json.loads(run.stdout)["generalDiagnostics"]
+    told = {
+        one["range"]["start"]["line"] + 1: one["message"]
+        for one in found
+        if one["severity"] == "error"
+    }
+    assert set(told) == marked_lines(), told
+
+
+@pytest.mark.parametrize(
+    ("names", "accepted"),
+    [
+        (_typing.KernelName, KERNEL_NAMES),
+        (_typing.RidgeSolverName, ("auto", *choose._RIDGE)),
+        (_typing.LossSolverName, ("auto", *choose._LOSS)),
+        (_typing.RegressionLossName, [n for n, kind in LOSSES.items() if not kind.is_binary]),
+        (_typing.ClassificationLossName, [n for n, kind in LOSSES.items() if kind.is_binary]),
+        (_typing.MissingValues, columns.MISSING),
+        (_typing.Scale, base._CHOICES["scale"]),
+        (_typing.ParityOn, base._CHOICES["parity_on"]),
+        (_typing.WeightScope, base._CHOICES["weight_scope"]),
+    ],
+    ids=["kernels", "solvers", "loss solvers", "losses", "classes", "missing", "scale", "on", "of"],
+)
+def test_the_names_in_types_are_those_that_are_accepted(names, accepted):
+    assert sorted(get_args(names)) == sorted(accepted)
+
+
+def test_the_names_of_constraints_are_accepted():
+    for name in get_args(_typing.ConstraintName):
+        assert base.resolve_constraint(name).name == name
+
+
+def test_the_marker_of_types_is_in_the_package():
+    assert (ROOT / "src" / "meanparity" / "py.typed").exists()
+    assert len(marked_lines()) > 20
