@@ -3,11 +3,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow mutants lint format bench bench-peers reproduce docs clean
+.PHONY: demo test test-slow test-oldest test-newest test-neighbours dist test-wheel mutants lint format bench bench-peers reproduce docs clean
 
 $(READY): pyproject.toml
 	python3 -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[all]" --group dev
 	touch $@
 
 demo: $(READY)  ## fit models with and without parity to bundled data, print a table, plot the tradeoff
@@ -15,7 +16,8 @@ demo: $(READY)  ## fit models with and without parity to bundled data, print a t
 
 # one test process for each core, with one BLAS thread each: more threads than cores slow each other down
 WORKERS ?= $(shell nproc)
-PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+ON_ALL_CORES := -m pytest -n $(WORKERS) --dist worksteal
+PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python $(ON_ALL_CORES)
 
 # tests that this machine cannot run are left out, with a message; CI runs them
 NO_DATA := $(if $(MEANPARITY_DATA),, and not data)
@@ -24,16 +26,58 @@ LEFT_OUT := $(NO_DATA)$(NO_BROWSER)
 define say_left_out
 	@if [ -n "$(NO_DATA)" ]; then echo "Left out: tests of the paper's data files, as MEANPARITY_DATA is not set."; fi
 	@if [ -n "$(NO_BROWSER)" ]; then echo "Left out: tests of the report in a browser, as there is no Chromium."; fi
+	@echo "Left out: tests with XGBoost, LightGBM, CatBoost, SHAP and MLflow, which \`make test-neighbours\` runs."
 endef
 
 test: $(READY)  ## the suite
 	$(say_left_out)
-	$(PYTEST) -m "not slow$(LEFT_OUT)"
+	$(PYTEST) -m "not slow and not neighbours$(LEFT_OUT)"
 	$(say_left_out)
 
 test-slow: $(READY)  ## statistical and large tests
 	$(say_left_out)
-	$(PYTEST) -m "slow$(LEFT_OUT)"
+	$(PYTEST) -m "slow and not neighbours$(LEFT_OUT)"
+
+# Environments of their own, with the versions that `uv` resolves: TESTS="tests/cli" runs a part of the suite
+TESTS ?=
+UV := $(BIN)/uv pip install --quiet --editable ".[all]" --group test
+elsewhere = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(1)/bin/python $(ON_ALL_CORES) $(TESTS)
+
+.venv-oldest/.ready: pyproject.toml | $(READY)
+	$(BIN)/uv venv --quiet --clear --python 3.11 .venv-oldest
+	$(UV) --python .venv-oldest --resolution lowest-direct
+	touch $@
+
+.venv-neighbours/.ready: pyproject.toml | $(READY)
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-neighbours
+	$(UV) --group neighbours --python .venv-neighbours
+	touch $@
+
+# what the old versions depend on is new, and deprecates what they use
+test-oldest: .venv-oldest/.ready  ## the suite with the oldest versions that pyproject.toml allows
+	$(say_left_out)
+	$(call elsewhere,.venv-oldest) -m "not slow and not neighbours$(LEFT_OUT)" -W ignore::DeprecationWarning
+
+NEWEST_PYTHON ?= 3.13
+test-newest: $(READY)  ## the suite with the newest versions there are (NEWEST_PYTHON=3.14)
+	$(say_left_out)
+	$(BIN)/uv venv --quiet --clear --python $(NEWEST_PYTHON) .venv-newest
+	$(UV) --python .venv-newest --upgrade
+	$(call elsewhere,.venv-newest) -m "not slow and not neighbours$(LEFT_OUT)"
+
+test-neighbours: .venv-neighbours/.ready  ## with XGBoost, LightGBM, CatBoost, SHAP and MLflow, which nothing else needs
+	$(call elsewhere,.venv-neighbours) -m neighbours
+
+dist: $(READY)  ## the source distribution and the wheel, checked
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python -m twine check --strict dist/*
+
+test-wheel: $(READY)  ## the wheel alone in a new environment: every module is imported, or names what it needs
+	test -d dist || $(MAKE) dist
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-wheel
+	$(BIN)/uv pip install --quiet --python .venv-wheel dist/*.whl
+	cd dist && ../.venv-wheel/bin/python -W error ../tools/import_all.py
 
 SEED ?= 0
 SAMPLE ?= 200
@@ -67,7 +111,7 @@ reproduce: $(READY)  ## the paper's tables and figures (ARGS="--quick", ARGS="fi
 
 DOCS_READY := $(VENV)/.docs-ready
 $(DOCS_READY): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group docs
 	touch $@
 
 docs: $(DOCS_READY)  ## the site, in output/site (runs the gallery; a few minutes)
@@ -75,4 +119,4 @@ docs: $(DOCS_READY)  ## the site, in output/site (runs the gallery; a few minute
 	@echo "The site: $(CURDIR)/output/site/index.html"
 
 clean:  ## remove everything that the targets have created
-	rm -rf $(VENV) build dist output/site docs/gallery docs/api/generated docs/api/examples .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-* build dist output/site docs/gallery docs/api/generated docs/api/examples .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
