@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -75,12 +74,6 @@ def test_layers_import_only_downwards():
     command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert "3 kept, 0 broken" in done.stdout, done.stdout + done.stderr
-
-
-def test_version_is_said_once_more_and_the_same():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["version"] == meanparity.__version__
-    assert f"version: {meanparity.__version__}" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_heavy_libraries_are_not_imported_with_the_package():

@@ -201,7 +201,7 @@ def hostile(n, d, k, seed=0):
     return X, X @ np.linspace(1, -0.4, d) + 0.5 * s, rng.normal(size=n), s
 
 
-@pytest.mark.parametrize("alpha", [1e-3, 1.0])
+@pytest.mark.parametrize("alpha", [1e-3, 0.1, 0.5, 0.9, 1.0, 1.1])
 def test_responses_do_not_slide_to_a_constant(alpha):
     """As many conditions as columns: a constant would do, and is not the answer."""
     X, eta, noise, s = hostile(100, 3, 4)

@@ -119,9 +119,9 @@ class Functionals:
         m = max(f.targets.shape[1] for f in parts)
         return Functionals(
             np.concatenate([self.codes, k + other.codes]),
-            sparse.csr_array(sparse.block_diag([self.table, other.table])),
+            sparse.csr_array(sparse.block_diag([sparse.csr_array(f.table) for f in (self, other)])),
             np.vstack([np.broadcast_to(f.targets, (len(f), m)) for f in parts]),
-            sparse.csr_array(sparse.block_diag([self.units, other.units])),
+            sparse.csr_array(sparse.block_diag([sparse.csr_array(f.units) for f in (self, other)])),
             self.labels + other.labels,
             False,
             np.concatenate(weights),

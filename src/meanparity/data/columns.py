@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanparity._typing import IntArray
+from meanparity.data.streams import refuse_stream
 
 MISSING = ("error", "group", "ignore")
 _SORTED_ROWS, _FEW_LEVELS = 1000, 16  # text in more rows is searched for a few values first
@@ -62,11 +63,10 @@ def _named_columns(source: Any, role: str) -> Columns:
         return _unique_names(named, role)
     native = source
     if not isinstance(source, np.ndarray):
+        refuse_stream(source, f"{role}_features")
         native = nw.from_native(source, pass_through=True, allow_series=True)
     if isinstance(native, nw.Series):
         return {str(native.name or role): _series_values(native)}
-    if isinstance(native, nw.LazyFrame):
-        raise TypeError(f"{role}_features is a lazy frame. Call .collect() on it first.")
     if isinstance(native, nw.DataFrame):
         found = [(name, _series_values(native[:, i])) for i, name in enumerate(native.columns)]
         return _unique_names(found, role)

@@ -17,12 +17,13 @@ from meanparity._typing import Features
 from meanparity.data.columns import find_column
 from meanparity.data.files import is_files
 from meanparity.data.partitions import is_dask
+from meanparity.data.streams import refuse_stream, stream_kind
 from meanparity.state import stored
 
 
 def in_memory(X: Any) -> bool:
-    """Whether X is rows in memory, rather than files or a Dask collection."""
-    return isinstance(X, np.ndarray) or not (is_files(X) or is_dask(X))
+    """Whether X is rows in memory, rather than files, a stream or a Dask collection."""
+    return isinstance(X, np.ndarray) or not (is_files(X) or is_dask(X) or stream_kind(X))
 
 
 @stored("FeatureLayout")
@@ -165,6 +166,8 @@ def features_to_predict(
     to_numbers : bool
         Whether the features are converted to an array of numbers.
     """
+    if not isinstance(X, np.ndarray):
+        refuse_stream(X, "X")
     name, named = type(estimator).__name__, hasattr(X, "columns")
     checked = not layout.drop_sensitive
     if named and checked:  # scikit-learn names the columns that differ
@@ -202,6 +205,7 @@ def _frame(X: Any) -> nw.DataFrame[Any] | None:
             "X is a Dask collection, which only ParityRidge and ParityKernelRidge accept. Pass "
             "rows in memory, such as X.compute()."
         )
+    refuse_stream(X, "X")
     native = nw.from_native(X, pass_through=True, eager_only=True)
     return native if isinstance(native, nw.DataFrame) else None
 

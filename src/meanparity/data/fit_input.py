@@ -13,6 +13,7 @@ from meanparity._typing import Features, FloatArray
 from meanparity.data.features import FeatureLayout, check_shape
 from meanparity.data.pool import Pool
 from meanparity.data.rows import Rows, Schema
+from meanparity.data.streams import refuse_stream
 
 
 @dataclass(frozen=True)
@@ -215,6 +216,7 @@ def read_targets(name: str, X: Any, y: Any) -> tuple[FloatArray, bool]:
     if isinstance(y, np.ndarray) and y.dtype == np.float64 and y.ndim in (1, 2) and y.size:
         assert_all_finite(y, estimator_name=name, input_name="y")
     else:
+        refuse_stream(y, "y")
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=name)
     check_consistent_length(X, y)
     return y.reshape(len(y), -1), y.ndim == 1
@@ -291,6 +293,7 @@ def check_weights(sample_weight: Any, n_rows: int, *, all_zero: bool = False) ->
     >>> check_weights([1, 0, 2], 3)
     array([1., 0., 2.])
     """
+    refuse_stream(sample_weight, "sample_weight")
     weights: FloatArray = check_array(
         sample_weight,
         ensure_2d=False,

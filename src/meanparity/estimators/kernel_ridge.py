@@ -140,7 +140,7 @@ solver_, solver_info_, statistics_, n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d), or files
+        X : array-like or sparse matrix of shape (n, d), files, or lazy rows
             Features; the kernel matrix, (n, n), if the kernel is "precomputed". Files and Dask
             collections are approximated with landmarks; see `ParityRidge.fit`.
         y : array-like of shape (n,) or (n, m)

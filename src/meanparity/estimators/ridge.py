@@ -150,7 +150,7 @@ class ParityRidge(SumsRegressor):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d), or files
+        X : array-like or sparse matrix of shape (n, d), files, or lazy rows
             Features.
         y : array-like of shape (n,) or (n, m)
             Targets.
@@ -167,11 +167,13 @@ class ParityRidge(SumsRegressor):
 
         Notes
         -----
-        X may be the path of Parquet, CSV, TSV or Feather files, a list of paths, a folder, or a
-        PyArrow dataset. Then y and the other arguments are names of columns, the remaining columns
-        are the features, and rows are read in batches and not kept. X may also be a Dask array or
-        data frame; then the other arguments are Dask collections with the same partitions, or
-        names of columns, and sums are computed where the partitions are, on the active scheduler.
+        X may be the path of Parquet, CSV, TSV or Feather files, a list of paths, a folder, a
+        PyArrow dataset, a polars LazyFrame, a DuckDB relation or an Arrow RecordBatchReader, which
+        are written to a temporary file first. Then y and the other arguments are names of columns,
+        the remaining columns are the features, and rows are read in batches and not kept. X may
+        also be a Dask array or data frame; then the other arguments are Dask collections with the
+        same partitions, or names of columns, and sums are computed where the partitions are, on
+        the active scheduler.
         """
         people = {
             "sensitive_features": sensitive_features,

@@ -62,6 +62,7 @@ from meanparity.solvers.spaces import ColumnFunctions, FunctionSpace, KernelFunc
 _ROUNDS = 20  # most linearisations of the link
 _FIRST = 0.25  # length of the first step towards parity of responses, as a share of the way
 _SMALLEST = 1e-3  # shortest of these steps before giving up
+_CONSTANT = 1e-6  # spread of scores, in units of that of the free fit, that counts as none
 _MET = 1e-10  # gap of mean responses that counts as zero, in units of their spread
 
 
@@ -150,12 +151,15 @@ class Minimisation:
         fair = newton.over_all_rows().responses(joined)
         n = len(self.y)
         fair = replace(fair, fitted=fair.fitted[:n], pool=fair.fitted[n:])
-        if not fair.run.converged:
+        # a constant always has parity: near it, rounding decides whether the path ends there
+        constant = np.ptp(fair.fitted) <= _CONSTANT * np.ptp(free.fitted)
+        if constant or not fair.run.converged:
             left = float(np.abs(self.gaps(self.problem, fair)).max(initial=0.0))
+            end = "a constant" if constant else f"a gap of {left:.2g}"
             raise ValueError(
                 "Parity of mean responses was not reached: following the solution from the free "
-                f"fit ended at a gap of {left:.2g}. Raise alpha (now {self.alpha:g}), use fewer "
-                "groups or more features, or MeanParity(scale='score')."
+                f"fit ended at {end}. Raise alpha (now {self.alpha:g}), use fewer groups or more "
+                "features, or MeanParity(scale='score')."
             )
         return fair
 

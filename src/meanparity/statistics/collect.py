@@ -26,6 +26,7 @@ from meanparity.data.groups import Cells
 from meanparity.data.partitions import Partitions, is_dask
 from meanparity.data.pool import Pool
 from meanparity.data.progress import with_progress
+from meanparity.data.streams import spooled, stream_kind
 from meanparity.exceptions import did_you_mean
 from meanparity.kernels.spec import AbstractKernel
 from meanparity.linalg.parallel import all_threads, ordered_map
@@ -153,8 +154,13 @@ class Collector:
         return found
 
     def collect(self, X: Any, y: Any, **people: Any) -> Statistics:
-        """Statistics of rows that are not in memory: files or a Dask collection."""
-        return (self._from_partitions if is_dask(X) else self._from_files)(X, y, people)
+        """Statistics of rows that are not in memory: files, a stream, or a Dask collection."""
+        if is_dask(X):
+            return self._from_partitions(X, y, people)
+        if not stream_kind(X):
+            return self._from_files(X, y, people)
+        with spooled(X) as path:
+            return self._from_files(path, y, people)
 
     def _from_files(self, source: Any, y: Any, people: People) -> Statistics:
         """A sample of the rows settles how they are read; then all are read in batches."""
