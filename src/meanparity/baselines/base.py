@@ -13,6 +13,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.validation import validate_data
 
+from meanparity._documentation import Documented
 from meanparity._typing import Columns, FloatArray
 from meanparity.audit.checks import is_number
 from meanparity.data.features import FeatureLayout, features_to_predict
@@ -29,7 +30,7 @@ from meanparity.estimators._base import COLUMNS
 READS_WITH = (*COLUMNS, "_layout", "_to_numbers")
 
 
-class Baseline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class Baseline(Documented, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the methods that our estimators are compared with.
 
     A subclass reads its input with `_read` and sets `_layout` once it is fitted (and

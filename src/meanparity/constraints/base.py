@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
 
+from meanparity._documentation import Documented
 from meanparity._typing import FloatArray
 from meanparity.constraints.contrasts import mean_contrasts
 from meanparity.constraints.functionals import Functionals
@@ -31,7 +32,7 @@ _CHOICES = {
 }
 
 
-class Constraint(BaseEstimator, ABC):  # type: ignore[misc]
+class Constraint(Documented, BaseEstimator, ABC):  # type: ignore[misc]
     """A notion of parity: applied to rows, it gives linear functionals of the predictions.
 
     A constraint of your own is a subclass with the one method `functionals`;

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
+from meanparity._documentation import Documented
 from meanparity._typing import FloatArray
 from meanparity.constraints.base import Constraint, resolve_constraint
 from meanparity.constraints.functionals import Functionals, check_functionals
@@ -62,7 +63,7 @@ class Means(NamedTuple):
     gaps: FloatArray  # (R, m), of the functionals on the training rows and on the pool
 
 
-class ParityEstimator(BaseEstimator):  # type: ignore[misc]
+class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
     """Base of the estimators; subclasses say which solver, kernel and loss."""
 
     __metadata_request__fit: ClassVar = FIT_METADATA

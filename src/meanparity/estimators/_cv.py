@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from meanparity._documentation import Documented
 from meanparity._typing import FloatArray
 from meanparity.constraints.base import Constraint, resolve_constraint
 from meanparity.data.fit_input import FitInput, check_unfairness
@@ -37,7 +38,7 @@ CV_PREDICTS_WITH = (*PREDICTS_WITH, "best_estimator_", "alpha_", "gamma_")
 _SEARCH = ("alphas", "gammas", "cv", "scoring")
 
 
-class CrossValidated(Reporting, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Base: candidates, their held-out predictions, the choice, and a fit to all rows."""
 
     __metadata_request__fit: ClassVar = FIT_METADATA

@@ -13,6 +13,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
+from meanparity._documentation import Documented
 from meanparity._typing import Columns, FloatArray
 from meanparity.constraints import Constraint, MeanParity
 from meanparity.data.features import FeatureLayout, check_shape, features_to_predict
@@ -40,7 +41,7 @@ from meanparity.state import stored
     "ParityAdjusted",
     predicts_with=(*COLUMNS, "estimator_", "_correction", "_layout", "_unfairness"),
 )
-class ParityAdjusted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""Any regressor f, such as gradient boosting, plus the smallest correction that gives parity.
 
     A function g of X (the default) is the one with the least ``Σ_i u_i g(x_i)² + α‖g‖²`` for which

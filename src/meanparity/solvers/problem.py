@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from meanparity._documentation import Documented
 from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.constraints.functionals import Functionals
 from meanparity.data.features import stack
@@ -357,7 +358,7 @@ class Solution:
     rounding: float = 0.0
 
 
-class Solver(BaseEstimator, ABC):  # type: ignore[misc]
+class Solver(Documented, BaseEstimator, ABC):  # type: ignore[misc]
     """A way of solving; its parameters follow scikit-learn's conventions.
 
     A solver that needs nothing but sums over rows also has a method ``solve_sums(problem, start)``,
