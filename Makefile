@@ -106,6 +106,17 @@ bench: $(READY)  ## time and memory, compared with scikit-learn and the paper's 
 	$(BIN)/python -m benchmarks.bench_scale
 	$(BIN)/python -m benchmarks.bench_exact
 
+PEERS := .venv-peers
+$(PEERS)/.ready: pyproject.toml
+	python3 -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[datasets]" --group peers
+	touch $@
+
+bench-peers: $(PEERS)/.ready  ## error, gaps, time and memory beside other libraries (an environment of its own)
+	$(PEERS)/bin/python -m benchmarks.bench_peers --features
+	$(PEERS)/bin/python -m benchmarks.bench_peers
+
 reproduce: $(READY)  ## the paper's tables and figures (ARGS="--quick", ARGS="fig:tradeoff", ...)
 	$(BIN)/python -m reproduction $(ARGS)
 
