@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from meanparity import (
@@ -27,6 +28,7 @@ from meanparity import (
     Pool,
 )
 from meanparity.metrics import max_mean_gap
+from meanparity.persistence import load, save
 from meanparity.solvers import Solver
 
 FOREST = RandomForestRegressor(10, min_samples_leaf=3, random_state=0)
@@ -470,3 +472,53 @@ def test_a_correction_by_a_solver_that_returns_nothing_is_refused():
     model = ParityAdjusted(Ridge(), correction=ParityRidge(solver=Nothing()))
     with pytest.raises(TypeError, match="Nothing"):
         model.fit(X, X[:, 0], sensitive_features=s)
+
+
+def test_a_correction_in_a_pipeline_reads_what_its_steps_make_of_the_columns(data, pool, tmp_path):
+    """The regressor reads categories, the correction one column for each of them."""
+    X, y, s = data
+    kinds = np.array(["x", "y", "z"])
+
+    def frame(rows):
+        table = pd.DataFrame(rows, columns=list("abcde"))
+        return table.assign(kind=pd.Categorical(kinds[(3 * rows[:, 0]).astype(int) % 3]))
+
+    encoder = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["kind"]), remainder=StandardScaler()
+    )
+    ordinal = make_column_transformer((OrdinalEncoder(), ["kind"]), remainder="passthrough")
+    regressor = make_pipeline(ordinal, FOREST)
+    ridge = ParityRidge(alpha=1.0)
+    model = ParityAdjusted(regressor, correction=make_pipeline(encoder, ridge))
+    model.fit(frame(X), y, sensitive_features=s, pool=(frame(pool[0]), pool[1]))
+    # by hand: the encoded columns, and a regressor that is fitted already
+    base = clone(regressor).fit(frame(X), y)
+    numbers, numbers_pool = encoder.fit_transform(frame(X)), encoder.transform(frame(pool[0]))
+    values = np.append(base.predict(frame(X)), base.predict(frame(pool[0])))
+    by_row = {
+        row.tobytes(): v for row, v in zip(np.vstack([numbers, numbers_pool]), values, strict=True)
+    }
+
+    class Looked(RegressorMixin, BaseEstimator):
+        def fit(self, X, y):
+            return self
+
+        def predict(self, X):
+            return np.array([by_row[row.tobytes()] for row in X])
+
+    expected = ParityAdjusted(Looked(), correction=ridge)
+    expected.fit(numbers, y, sensitive_features=s, pool=(numbers_pool, pool[1]))
+    found = model.predict(frame(pool[0]))
+    assert np.allclose(found, expected.predict(numbers_pool), rtol=0, atol=1e-12)
+    assert max_mean_gap(None, found, sensitive_features=pool[1]) < 1e-12
+    for minimal in (False, True):
+        save(model, tmp_path / "model", minimal=minimal)
+        assert np.array_equal(load(tmp_path / "model").predict(frame(pool[0])), found)
+    assert clone(model).correction[-1].alpha == 1.0
+    model.set_params(correction=None, estimator=Ridge())
+    model.fit(X, y, sensitive_features=s)
+    assert max_mean_gap(None, model.predict(X), sensitive_features=s) < 1e-10
+    with pytest.raises(ValueError, match=r"correction=.* is not known.*pipeline that ends in one"):
+        ParityAdjusted(correction=make_pipeline(StandardScaler(), Ridge())).fit(
+            X, y, sensitive_features=s
+        )

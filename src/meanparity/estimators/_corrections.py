@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from meanparity._typing import FloatArray
@@ -66,6 +67,13 @@ class Effect:
         return by_name(self.labels, (1 - unfairness) * self.after + unfairness * self.before)
 
 
+def split_correction(correction: Any) -> tuple[Any, ParityRidge | ParityKernelRidge]:
+    """Steps that turn the columns of X into numbers, or None, and the functions g of them."""
+    if isinstance(correction, Pipeline) and len(correction.steps) > 1:
+        return clone(correction[:-1]), check_space(correction[-1])
+    return None, check_space(correction)
+
+
 def check_space(correction: Any) -> ParityRidge | ParityKernelRidge:
     """An estimator that defines the functions g and the constraint: a copy, or the default."""
     if correction is None:
@@ -73,7 +81,7 @@ def check_space(correction: Any) -> ParityRidge | ParityKernelRidge:
     if not isinstance(correction, ParityRidge | ParityKernelRidge):
         raise ValueError(
             f"correction={correction!r} is not known. Pass 'groups', or an object such as "
-            "ParityRidge() or ParityKernelRidge(kernel='rbf')."
+            "ParityRidge() or ParityKernelRidge(kernel='rbf'), or a pipeline that ends in one."
         )
     pooling = getattr(correction.constraint, "pooling", None)
     if pooling is not None:
@@ -110,7 +118,8 @@ def read_function_input(
         if "contains NaN" in str(error) or "X holds text" in str(error):
             raise ValueError(
                 f"{error} Here the correction, not the regressor, reads numbers: pass "
-                "correction='groups', or impute and encode X in a pipeline before."
+                "correction='groups', or a pipeline that imputes and encodes, such as "
+                "make_pipeline(encoder, ParityRidge(alpha=0))."
             ) from error
         raise
     if y is None and constraint.compares_errors:

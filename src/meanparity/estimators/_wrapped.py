@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from inspect import Parameter, signature
 from typing import Any
 
@@ -63,7 +64,7 @@ def fit_clone(estimator: Any, X: Any, y: FloatArray, weights: FloatArray | None)
     """A copy of a regressor, fitted to copies of the data; a frozen one is not fitted again."""
     if isinstance(estimator, FrozenEstimator):
         return clone(estimator)
-    model, X, y = clone(estimator), _copied(X), y.copy()
+    model, X, y = _unfitted(estimator), _copied(X), y.copy()
     if weights is None:
         model.fit(X, y)
         return model
@@ -76,6 +77,14 @@ def fit_clone(estimator: Any, X: Any, y: FloatArray, weights: FloatArray | None)
         )
     model.fit(X, y, **{keyword: weights.copy()})
     return model
+
+
+def _unfitted(estimator: Any) -> Any:
+    """A clone, or a copy where scikit-learn refuses to clone, as CatBoost with lists of columns."""
+    try:
+        return clone(estimator)
+    except RuntimeError:
+        return copy.deepcopy(estimator)
 
 
 def _copied(X: Any) -> Any:

@@ -29,9 +29,9 @@ from meanparity.estimators._base import COLUMNS, FIT_METADATA
 from meanparity.estimators._corrections import (
     FunctionCorrection,
     GroupShifts,
-    check_space,
     read_function_input,
     read_groups_input,
+    split_correction,
 )
 from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions
 from meanparity.state import stored
@@ -39,7 +39,7 @@ from meanparity.state import stored
 
 @stored(
     "ParityAdjusted",
-    predicts_with=(*COLUMNS, "estimator_", "_correction", "_layout", "_unfairness"),
+    predicts_with=(*COLUMNS, "estimator_", "_encoder", "_correction", "_layout", "_unfairness"),
 )
 class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""Any regressor f, such as gradient boosting, plus the smallest correction that gives parity.
@@ -55,10 +55,11 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
     estimator : regressor, optional
         f, any scikit-learn regressor; `LinearRegression` by default. One that is fitted already
         stays so in ``sklearn.frozen.FrozenEstimator(f)``.
-    correction : ParityRidge, ParityKernelRidge or "groups", optional
-        The functions g, with their penalty and the constraint. By default ``ParityRidge(alpha=0)``,
-        the linear function of least mean square. "groups" shifts each group of categories, inside
-        each stratum of control features.
+    correction : ParityRidge, ParityKernelRidge, a pipeline that ends in one, or "groups", optional
+        The functions g, with their penalty and the constraint. By default
+        ``ParityRidge(alpha=0)``, the linear function of least mean square. The steps of a pipeline
+        before the last are fitted to X, and turn text into numbers for g, while f reads X as it
+        is. "groups" shifts each group of categories, inside each stratum of control features.
     unfairness : float, default=0.0
         The dial: 0 is parity, 1 is f itself; between, every gap is this share of that of f.
     sensitive_columns : int, str or list of them, optional
@@ -138,7 +139,8 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
-            Features, which f reads as they are; numbers, if g is a function of them.
+            Features, which f reads as they are; numbers, if g is a function of them and is not in
+            a pipeline that encodes them.
         y : array-like of shape (n,), optional
             Targets; not needed if f is frozen.
         sensitive_features : array-like of shape (n,) or (n, r), series or data frame
@@ -155,7 +157,7 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         base = LinearRegression() if self.estimator is None else self.estimator
         check_regressor(base)
         of_groups = isinstance(self.correction, str) and self.correction == "groups"
-        space = None if of_groups else check_space(self.correction)
+        encoder, space = (None, None) if of_groups else split_correction(self.correction)
         if y is None and not isinstance(base, FrozenEstimator):
             raise ValueError(
                 "This ParityAdjusted estimator requires y to be passed, but the target y is None. "
@@ -179,7 +181,12 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         constraint: Constraint
         if space is not None:
             people = None if pool is None else self._pool(layout, as_pool(pool))
-            constraint, data = read_function_input(space, features, y, pool=people, **given)
+            own, people_own = features, people
+            if encoder is not None:
+                own = encoder.fit_transform(features)
+                if people is not None:
+                    people_own = replace(people, X=encoder.transform(people.X))
+            constraint, data = read_function_input(space, own, y, pool=people_own, **given)
             model, f = _fit_base(base, features, y, weights)
             if y is None:
                 data = replace(data, Y=f, rows=replace(data.rows, y=f), spread=f.std(axis=0))
@@ -209,6 +216,9 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         self.shift_ = (1 - u) * effect.size
         self.estimator_, self._correction = model, correction
         self._layout, self._unfairness = layout, u
+        self.__dict__.pop("_encoder", None)  # of an earlier fit
+        if encoder is not None:
+            self._encoder = encoder
         return self
 
     def _options(self) -> InputOptions:
@@ -250,7 +260,9 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
             )
             shift = self._correction.evaluate(rows)
         elif sensitive_features is None and control_features is None:
-            shift = self._correction.evaluate(features)
+            encoder = getattr(self, "_encoder", None)
+            own = features if encoder is None else encoder.transform(features)
+            shift = self._correction.evaluate(own)
         else:
             raise ValueError(
                 "The correction is a function of X and does not look at groups. Leave "
