@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from meanparity.tradeoff.tradeoff import Tradeoff
 _MOST_GROUPS = 10  # named in a summary
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from meanparity.report import Report
 
 
@@ -29,6 +32,83 @@ def require_tradeoff(estimator: Any) -> Tradeoff:
     return tradeoff
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary:
+    """What was fitted, to be printed.
+
+    Parameters
+    ----------
+    estimator, description : str
+        Name of the estimator, and what is equal.
+    facts : tuple of (str, str)
+        Names and values of what describes the fit.
+    grouped_by : str
+        What the groups are groups of.
+    counts : dict
+        The number of training rows of each group.
+    means : dict
+        The mean prediction of each group, a float or a list for several outputs.
+    notes : tuple of str
+        Sentences about gaps.
+    """
+
+    estimator: str
+    description: str
+    facts: tuple[tuple[str, str], ...]
+    grouped_by: str
+    counts: dict[Hashable, int]
+    means: dict[Hashable, Any]
+    notes: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas data frame with one row for each group of the training rows."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("pandas is missing: pip install pandas") from error
+        outputs = [np.atleast_1d(mean) for mean in self.means.values()]
+        several = len(outputs) > 0 and len(outputs[0]) > 1
+        names = [f"mean_{i}" for i in range(len(outputs[0]))] if several else ["mean"]
+        columns = dict(zip(names, np.array(outputs).T, strict=True)) if outputs else {}
+        groups = [_plain(key) for key in self.means]
+        rows = [self.counts[key] for key in self.means]
+        return pandas.DataFrame({"group": groups, "rows": rows, **columns})
+
+    def __str__(self) -> str:
+        keys = list(self.means)
+        rows = [(_plain(key), f"{self.counts[key]:,}", _number(self.means[key])) for key in keys]
+        hidden = len(rows) - _MOST_GROUPS
+        if hidden > 0:
+            rows = [*rows[:_MOST_GROUPS], (f"and {hidden:,} more", "", "")]
+        head = [(self.grouped_by, "rows", "mean prediction"), *rows] if rows else []
+        widths = [max((len(row[i]) for row in head), default=0) for i in range(3)]
+        widths = [widths[0] + 4, widths[1] + 4, widths[2] + 4]
+        name = max(len(fact) for fact, _ in self.facts)
+        value = max(len(value) for _, value in self.facts)
+        width = max(42, sum(widths), name + value + 4)
+        widths[1] += width - sum(widths)
+        line = "-" * width
+        lines = [self.estimator, *([self.description] if self.description else []), line]
+        lines += [f"{fact}{value.rjust(width - len(fact))}" for fact, value in self.facts]
+        lines.append(line)
+        for first, second, third in head:
+            lines.append(
+                f"{first.ljust(widths[0])}{second.rjust(widths[1])}{third.rjust(widths[2])}".rstrip()
+            )
+        lines += [line] if head else []
+        return "\n".join([*lines, *self.notes])
+
+    __repr__ = __str__
+
+
+def _plain(key: Hashable) -> str:
+    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+def _number(value: Any) -> str:
+    return ", ".join(f"{float(one):.4g}" for one in np.atleast_1d(value))
+
+
 class Reporting:
     """Estimators with a dial, which can report about their predictions."""
 
@@ -37,14 +117,18 @@ class Reporting:
     gaps_: dict[str, FloatOrArray]
     pool_gaps_: dict[str, FloatOrArray]
     group_counts_: dict[Hashable, int]
+    group_means_: dict[Hashable, Any]
     n_features_in_: int
+    n_conditions_: int
+    solver_: str
     parity_residual_: float
 
-    def summary(self) -> str:
-        """What was fitted, in a few sentences: constraint, groups, and gaps on the training rows.
+    def summary(self) -> Summary:
+        """What was fitted: constraint, penalty, R², groups, and gaps on the training rows.
 
-        Gaps on the training rows say nothing about other rows; `report`, and
-        `meanparity.audit.audit` of predictions, are about those.
+        It prints itself, and `to_frame` has the groups as a data frame. Gaps on the training rows
+        say nothing about other rows; `report`, and `meanparity.audit.audit` of predictions, are
+        about those.
 
         Examples
         --------
@@ -52,35 +136,57 @@ class Reporting:
         >>> from meanparity.datasets import make_synthetic
         >>> X, y, s = make_synthetic(300, random_state=0)
         >>> print(ParityRidge().fit(X, y, sensitive_features=s).summary())
-        ParityRidge with 5 columns. The mean prediction is the same in every group of sensitive.
-        Groups in the training rows: -0.1 (152 rows), 0.1 (148 rows).
+        ParityRidge
+        The mean prediction is the same in every group of sensitive.
+        ------------------------------------------
+        columns                                  5
+        conditions                               1
+        penalty (alpha)                          1
+        solver                              primal
+        R² on the training rows             0.9947
+        R² without the constraint           0.9987
+        ------------------------------------------
+        sensitive          rows    mean prediction
+        -0.1                152            -0.1796
+        0.1                 148            -0.1796
+        ------------------------------------------
         Largest gap on the training rows: zero, up to rounding.
         """
         check_is_fitted(self)
-        comparison = require_tradeoff(self).comparison
-        lines = [f"{type(self).__name__} with {self.n_features_in_:,} columns."]
-        if comparison.description:
-            lines[0] += f" {comparison.description}"
-        if hasattr(self, "alpha_"):
-            lines.append(f"Penalty chosen by predictions for held-out rows: {self.alpha_:.4g}.")
-        shown = [
-            f"{key} ({n:,} rows)" for key, n in list(self.group_counts_.items())[:_MOST_GROUPS]
+        tradeoff = require_tradeoff(self)
+        comparison, u = tradeoff.comparison, self.unfairness_
+        alpha = getattr(self, "alpha_", getattr(self, "alpha", None))
+        facts = [
+            ("columns", f"{self.n_features_in_:,}"),
+            ("conditions", f"{self.n_conditions_:,}"),
+            ("penalty (alpha)" if hasattr(self, "alpha") else "penalty (chosen)", _number(alpha)),
+            ("solver", self.solver_),
         ]
-        more = len(self.group_counts_) - len(shown)
-        if shown:
-            groups = ", ".join(shown) + (f", and {more} more" if more else "")
-            lines.append(f"Groups in the training rows: {groups}.")
-        if self.unfairness_ is not None and self.unfairness_ > 0:
-            lines.append(f"Share of the unconstrained gaps that is left: {self.unfairness_:.4g}.")
+        if u is not None and u > 0:
+            facts.append(("share of the free gaps that is left", f"{u:.4g}"))
+        if tradeoff.single_output:
+            ends = tradeoff.training_curve([0.0 if u is None else u, 1.0]).r2
+            if u is not None:
+                facts.append(("R² on the training rows", f"{ends[0]:.4g}"))
+            facts.append(("R² without the constraint", f"{ends[1]:.4g}"))
+        notes = []
         for where, gaps in (("training rows", self.gaps_), ("pool", self.pool_gaps_)):
             sizes = {name: float(np.abs(gap).max()) for name, gap in (gaps or {}).items()}
             if sizes:
                 largest = max(sizes, key=sizes.__getitem__)
                 zero = sizes[largest] <= 10 * self.parity_residual_
                 text = f"{sizes[largest]:.4g} ({largest})"
-                text = "zero, up to rounding" if zero and self.unfairness_ == 0 else text
-                lines.append(f"Largest gap on the {where}: {text}.")
-        return "\n".join(lines)
+                text = "zero, up to rounding" if zero and u == 0 else text
+                notes.append(f"Largest gap on the {where}: {text}.")
+        return Summary(
+            type(self).__name__,
+            comparison.description,
+            tuple(facts),
+            ", ".join(comparison.schema.categories) or "group",
+            dict(self.group_counts_),
+            dict(self.group_means_),
+            tuple(notes),
+        )
 
     def report(
         self,
