@@ -115,7 +115,7 @@ def test_curve_prints_in_a_line_and_turns_into_a_frame(fitted):
     X, Y, s = fitted
     model = ParityRidge().fit(X, Y, sensitive_features=s)
     curve = model.tradeoff_.training_curve()
-    frame = curve.to_pandas()
+    frame = curve.to_frame()
     assert frame.shape == (51, 6)
     assert frame["mse"].tolist() == curve.mse.tolist()
     assert repr(curve).startswith("TradeoffCurve(51 points; unfairness 0 to 1; mse ")
