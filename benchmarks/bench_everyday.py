@@ -7,6 +7,7 @@ model at parity, the unconstrained model and the whole tradeoff between them.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import resource
@@ -126,17 +127,58 @@ def command_line():
     return found
 
 
+def cores(n):
+    """Fits on 1, 2, 4, ... cores, each in a process of its own that has only these."""
+    available = sorted(os.sched_getaffinity(0))
+    counts = sorted({*(2**i for i in range(len(available).bit_length())), len(available)})
+    found = {}
+    for count in (c for c in counts if c <= len(available)):
+        command = [sys.executable, "-m", "benchmarks.bench_everyday", "--child", str(n)]
+        limit = lambda part=available[:count]: os.sched_setaffinity(0, part)  # noqa: E731
+        done = subprocess.run(command, check=True, capture_output=True, text=True, preexec_fn=limit)
+        row = found[str(count)] = json.loads(done.stdout.splitlines()[-1])
+        first = found["1"]
+        faster = ", ".join(f"{who} {first[who] / row[who]:.2f}" for who in ("ours", "sklearn"))
+        print(
+            f"kernel, {n:,} rows, {count} cores: {row['ratio']:.2f} (KernelRidge.fit "
+            f"{1e3 * row['sklearn']:.0f} ms); times as fast as on one core: {faster}"
+        )
+    return found
+
+
+def child(n):
+    X, y, s = make_data(n, 20)
+    ours = ParityKernelRidge(kernel="rbf", gamma=0.05)
+    theirs = KernelRidge(kernel="rbf", gamma=0.05)
+    fit = lambda: ours.fit(X, y, sensitive_features=s)  # noqa: E731
+    print(json.dumps(ratio(fit, lambda: theirs.fit(X, y), 5.0)))
+
+
+PARTS = {
+    "linear": lambda sizes: {
+        f"{n} x {d}": linear(n, d) for n, d in LINEAR if not sizes or f"{n}x{d}" in sizes
+    },
+    "kernel": lambda sizes: {str(n): kernel(n) for n in KERNEL if not sizes or str(n) in sizes},
+    "cores": lambda sizes: {str(n): cores(n) for n in map(int, sizes or ["2000"])},
+    "command": lambda _: command_line(),
+}
+
+
 def main():
-    results = {
-        "cores": os.cpu_count(),
-        "linear": {f"{n} x {d}": linear(n, d) for n, d in LINEAR},
-        "kernel": {str(n): kernel(n) for n in KERNEL},
-        "command line": command_line(),
-    }
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="all of them by default")
+    parser.add_argument("--sizes", nargs="+", default=[], help="such as 100000x20, or 2000")
+    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        return child(given.child)
+    results = {"cores": os.cpu_count()}
+    results |= {part: PARTS[part](given.sizes) for part in given.parts or PARTS}
     path = Path("output/bench_everyday.json")
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(results, indent=1) + "\n")
     print(f"Results: {path}")
+    return None
 
 
 if __name__ == "__main__":

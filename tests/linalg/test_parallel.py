@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_info
 from meanparity import MeanParity, Nystrom, ParityKernelRidge, ParityRidge
 from meanparity.solvers import sums
 warnings.simplefilter("ignore")
-sums.BLOCK = 2**12  # so that a few rows are several blocks
+sums.BLOCK = sums.COLUMN_BLOCK = 2**12  # so that a few rows are several blocks
 MODELS = [
     ParityRidge(),
     ParityRidge(solver="dense"),

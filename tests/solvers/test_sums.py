@@ -57,6 +57,7 @@ def test_sums_are_those_of_the_rows(kind, cells, weighted, blocks, monkeypatch):
     features = feature_map(kind, X)
     if blocks:  # 256 rows at a time
         monkeypatch.setattr(module, "BLOCK", 1)
+        monkeypatch.setattr(module, "COLUMN_BLOCK", 1)
         monkeypatch.setattr(module, "AT_ONCE", 1)
     psi = features.raw(X)
     phi = psi if features.whitening is None else psi @ features.whitening

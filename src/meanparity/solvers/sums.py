@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dgemm
 
 from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.data.groups import Cells, group_sums
@@ -22,9 +21,10 @@ from meanparity.solvers.features import FeatureMap, whiten
 from meanparity.state import stored
 
 BLOCK = 2**21  # features of a block (8 MiB in single precision)
+COLUMN_BLOCK = 2**20  # the same where the features are columns (8 MiB in double precision)
 AT_ONCE = 2**18  # features computed at a time, few enough for the cache (2 MiB)
-_NARROW = 48  # columns up to which general products are faster than symmetric ones
 _SMALL_PRODUCT = 2**19  # multiplications for which waking other threads of the BLAS does not pay
+_TILE = 4  # products with a multiple of so many rows are faster than with one row less
 _FEW_CELLS = 32  # cells up to which a product with indicators is faster than sums one by one
 
 
@@ -159,7 +159,7 @@ def sum_rows(
 
     n, total = len(Y), None
     in_cells = CellSums.zeros(cells.count, features.width, Y.shape[1])
-    blocks = _blocks(n, features)
+    blocks = _blocks(n, features, cells.count)
     found = map(block_sums, blocks) if len(blocks) == 1 else ordered_map(block_sums, blocks)
     for loss, there, part in found:
         assert loss is not None
@@ -173,7 +173,7 @@ def sum_cells(features: FeatureMap, X: Features, cells: Cells) -> CellSums:
     """The sums in each cell of rows whose y is not known, one block at a time."""
     none = np.zeros((len(cells.codes), 0))
     in_cells = CellSums.zeros(cells.count, features.width, 0)
-    for part in _blocks(len(cells.codes), features):
+    for part in _blocks(len(cells.codes), features, cells.count):
         w = None if cells.weights is None else cells.weights[part]
         block = X[part], none[part], cells.codes[part], cells.count, w
         _, there, sums = _sum_block(features, *block, with_loss=False)
@@ -181,8 +181,14 @@ def sum_cells(features: FeatureMap, X: Features, cells: Cells) -> CellSums:
     return in_cells
 
 
-def _blocks(n: int, features: FeatureMap) -> list[slice]:
-    return list(row_blocks(n, max(BLOCK // features.width, 256)))
+def _blocks(n: int, features: FeatureMap, k: int) -> list[slice]:
+    numbers = COLUMN_BLOCK if _are_columns(features, k) else BLOCK
+    return list(row_blocks(n, max(numbers // features.width, 256)))
+
+
+def _are_columns(features: FeatureMap, k: int) -> bool:
+    """Whether the features are columns, in so few cells that products with indicators are fast."""
+    return features.whitening is None and k <= _FEW_CELLS
 
 
 def _add_to(total: CellSums, cells: Any, part: CellSums) -> None:
@@ -220,7 +226,7 @@ def _sum_block(
     """
     (b, m), p = Y.shape, features.width
     there: Any = slice(None)
-    if features.whitening is None and k <= _FEW_CELLS:
+    if _are_columns(features, k):
         loss, sums = _sum_columns(features, X, Y, codes, k, w, u)
         return (loss if with_loss else None), there, sums
     if k > _FEW_CELLS:
@@ -287,36 +293,38 @@ def _sum_columns(
     Both are written to buffers that stay in the cache, a few rows at a time.
     """
     (b, m), p = Y.shape, features.width
-    c, narrow = 1 + 2 * m, p <= _NARROW
-    at_once = _SMALL_PRODUCT // max(p, c + k) if narrow else AT_ONCE
-    rows = max(min(b, at_once // p), 256)
-    psi, F, cells = np.empty((rows, p)), np.ones((c + k, rows)), np.arange(k)[:, None]
-    gram, sums, others = np.zeros((p, p), order="F"), np.zeros((c + k, p)), np.zeros((c + k, c))
+    c = 1 + 2 * m
+    height = -(-(c + k) // _TILE) * _TILE
+    at_once = AT_ONCE // p
+    if b * p < COLUMN_BLOCK:  # a single block, for which the BLAS may have several threads
+        at_once = min(at_once, max(_SMALL_PRODUCT // max(p, height) ** 2, 1024))
+    rows = min(b, max(at_once, 256))
+    psi, F, cells = np.empty((rows, p)), np.zeros((height, rows)), np.arange(k)[:, None]
+    F[0] = 1.0
+    gram, sums, others = np.zeros((p, p)), np.zeros((height, p)), np.zeros((height, height))
     for part in row_blocks(b, rows):
         size = part.stop - part.start
         z, f = features.raw(X[part], psi[:size]), F[:, :size]
         f[1 : 1 + m] = Y[part].T
         np.square(f[1 : 1 + m], out=f[1 + m : c])
-        np.equal(codes[part], cells, out=f[c:], casting="unsafe")
+        np.equal(codes[part], cells, out=f[c : c + k], casting="unsafe")
         left = f
         if w is not None or u is not None:
             left = f.copy()
             left[:c] *= 1.0 if u is None else u[part]
             left[c:] *= 1.0 if w is None else w[part]
         sums += left @ z
-        others += left @ f[:c].T
+        others += left @ f.T
         if u is not None:
             z = np.multiply(z, np.sqrt(u[part])[:, None], out=psi[:size])
-        if narrow:  # symmetric products of few columns are slower
-            gram = dgemm(1.0, z.T, z.T, 1.0, gram, trans_b=True, overwrite_c=True)
-        else:
-            gram += z.T @ z
-    y, squares = slice(1, 1 + m), slice(1 + m, c)
+        gram += z.T @ z
+    y, squares, kinds = slice(1, 1 + m), slice(1 + m, c), slice(c, c + k)
     loss = LossSums(
         b, float(others[0, 0]), sums[0], sums[0], gram, sums[y].T, others[0, y], others[0, squares]
     )
-    counts = others[c:, 0] if w is None else np.bincount(codes, minlength=k)
+    of_cells = others[kinds]
+    counts = of_cells[:, 0] if w is None else np.bincount(codes, minlength=k)
     in_cells = CellSums(
-        counts.astype(np.intp), others[c:, 0], sums[c:], others[c:, y], others[c:, squares]
+        counts.astype(np.intp), of_cells[:, 0], sums[kinds], of_cells[:, y], of_cells[:, squares]
     )
     return loss, in_cells
