@@ -199,3 +199,18 @@ def test_levels_of_objects_with_several_kinds_of_missing_values():
     levels, codes = read_levels({"s": values}, "group")
     assert levels == [["a", "b"]]
     assert codes[:, 0].tolist() == [1, -1, -1, 0, -1, -1, -1, 1]
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_texts_that_were_chosen_to_collide_are_told_apart(order):
+    """The keys of these texts are equal whichever letters they are computed from."""
+    factor, start, last = 0x9E3779B97F4A7C15, 0x4141414141414141, 0x4242424242424241
+    far = (start + factor) % 2**64
+    words = np.array(
+        [[far, last], [start, last + 1], [far, last + 1], [start, last]], dtype=np.uint64
+    )
+    texts = np.ascontiguousarray(words[:, order]).view("S16").ravel()
+    values = texts[np.random.default_rng(0).integers(0, 4, 5000)]
+    levels, codes = read_levels({"s": values}, "error")
+    assert levels == [np.unique(texts).tolist()]
+    assert np.array_equal(np.array(levels[0])[codes[:, 0]], values)

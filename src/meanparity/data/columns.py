@@ -18,7 +18,7 @@ from meanparity.data.streams import refuse_stream
 
 MISSING = ("error", "group", "ignore")
 _SORTED_ROWS, _FEW_LEVELS = 1000, 16  # text in more rows is searched for a few values first
-_COMPARED_ROWS = 16_384  # rows of text that are compared at a time, few enough for the cache
+_COMPARED_ROWS = 8192  # rows of text that are compared at a time, few enough for the cache
 _MOST_CATEGORIES = 20  # a numeric column with more distinct values is treated as a number
 
 Columns = dict[str, NDArray[Any]]
@@ -218,12 +218,15 @@ def _few_texts(values: NDArray[Any]) -> tuple[list[Hashable], IntArray] | None:
         known = levels.view(words.dtype).reshape(len(levels), -1)
         codes, wrong = np.empty(len(values), dtype=np.intp), list[NDArray[Any]]()
         columns, keys = _telling_columns(known)
-        order = np.argsort(keys)
+        if len(np.unique(keys)) < len(levels):
+            return None
         for start in range(0, len(values), _COMPARED_ROWS):
             part = slice(start, start + _COMPARED_ROWS)
-            found = np.searchsorted(keys[order], _keys(words[part], columns))
-            codes[part] = order[np.minimum(found, len(levels) - 1)]
-            same = words[part] == known[codes[part]]
+            row_keys, found = _keys(words[part], columns), codes[part]
+            found[:] = 0
+            for level, key in enumerate(keys[1:], start=1):  # faster than a search for a few
+                found += level * (row_keys == key)
+            same = words[part] == known.take(found, axis=0)
             if not same.all():
                 wrong.append(values[part][~same.all(axis=1)])
         if not wrong:
@@ -233,7 +236,10 @@ def _few_texts(values: NDArray[Any]) -> tuple[list[Hashable], IntArray] | None:
 
 
 def _telling_columns(known: NDArray[Any]) -> tuple[IntArray, NDArray[np.uint64]]:
-    """Columns in which k rows of words, (k, w), differ, and the key of each row in them."""
+    """Columns in which k rows of words, (k, w), differ, and the key of each row in them.
+
+    The keys differ as well, unless somebody has chosen the words so that they do not.
+    """
     kinds = [len(np.unique(column)) for column in known.T]
     columns = np.zeros(0, dtype=np.intp)
     for column in np.argsort(kinds)[::-1]:
