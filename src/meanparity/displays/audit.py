@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meanparity.audit import Audit, audit
+from meanparity.displays._pyplot import pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,9 +82,7 @@ class AuditDisplay:
         """
         found = sorted(self.audit.findings, key=lambda finding: finding.gap)
         if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots(figsize=(7, 1.5 + _HEIGHT * len(found)), layout="constrained")
+            _, ax = pyplot().subplots(figsize=(7, 1.5 + _HEIGHT * len(found)), layout="constrained")
         for place, finding in enumerate(found):
             if finding.too_few_rows:
                 ax.plot(finding.gap, place, "o", color=_GREY, markerfacecolor="none")

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from meanparity._typing import FloatArray
 from meanparity.audit.checks import format_number
 from meanparity.data.groups import Groups
+from meanparity.displays._pyplot import pyplot
 from meanparity.estimators._report import require_tradeoff
 from meanparity.metrics import mean_parity_gap
 from meanparity.tradeoff.budgets import Kind
@@ -302,7 +303,7 @@ class TradeoffDisplay:
         TradeoffDisplay
         """
         if ax is None:
-            ax = _pyplot().subplots(layout="constrained")[1]
+            ax = pyplot().subplots(layout="constrained")[1]
         self.ax_, self.figure_ = ax, ax.figure
         self.lines_: list[Line2D] = []
         marks: list[tuple[float, str, dict[str, Any]]] = [
@@ -491,7 +492,7 @@ class GroupDistributionDisplay:
         many = self.groups.n_groups > 4
         if axes is None:
             options = {"sharex": True, "layout": "constrained", "figsize": (9 if many else 7, 5)}
-            axes = _pyplot().subplots(2, **options)[1]
+            axes = pyplot().subplots(2, **options)[1]
         axes = np.ravel(axes)
         if len(axes) != 2:
             raise ValueError(
@@ -544,15 +545,6 @@ def _draw_groups(ax: Axes, values: FloatArray, groups: Groups, edges: FloatArray
             if len(member) >= enough_rows:
                 top = max(top, bars.max(), density.max())
     return top or float(1 / widths.min())
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        message = "Displays need matplotlib. Run: pip install 'meanparity[plot]'"
-        raise ImportError(message) from error
-    return plt
 
 
 def _tradeoff(estimator: Any) -> tuple[Tradeoff, float | None]:

@@ -213,6 +213,7 @@ def _contains_ours(value: Any, seen: set[int]) -> bool:
 
 def _containers() -> set[str]:
     """The estimators of scikit-learn that skops trusts."""
+    _skops()
     from skops.io._trusted_types import SKLEARN_ESTIMATOR_TYPE_NAMES
 
     return set(SKLEARN_ESTIMATOR_TYPE_NAMES)

@@ -2,8 +2,9 @@
 
 try:
     import pandas  # noqa: F401
+    import pyarrow  # noqa: F401
 except ModuleNotFoundError as error:
-    message = "meanparity.tables needs pandas. Run: pip install 'meanparity[cli]'"
+    message = f"meanparity.tables needs {error.name}. Run: pip install 'meanparity[cli]'"
     raise ModuleNotFoundError(message, name=error.name) from error
 
 from meanparity.tables.comparing import compare_methods, plot_comparison

@@ -154,8 +154,11 @@ def plot_comparison(results: Any, curve: TradeoffCurve, path: Any, target: str) 
     >>> image.getvalue()[1:4]
     b'PNG'
     """
-    from matplotlib.figure import Figure
-
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        message = "The picture needs matplotlib. Run: pip install 'meanparity[plot]'"
+        raise ImportError(message) from error
     figure = Figure(figsize=(9, 5), layout="constrained")
     axes = figure.subplots()
     axes.plot(curve.smd, curve.mse, "k-", linewidth=2, label=f"{_OURS}, unfairness 0 to 1")
