@@ -12,6 +12,7 @@ import time
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from meanparity.linalg import memory
 from meanparity.linalg.parallel import all_threads, one_thread, ordered_map
 
 FITS = """
@@ -184,3 +185,9 @@ def test_threads_are_restored_after_an_error(two_threads):
     with one_thread():
         assert blas_threads() == {1}
     assert blas_threads() == {2}
+
+
+def test_blocks_are_worked_on_one_by_one_where_addresses_are_limited(monkeypatch):
+    """A thread takes 64 MiB of addresses for its memory alone."""
+    monkeypatch.setattr(memory, "_free_addresses", lambda: [-(2**20)])
+    assert set(ordered_map(lambda _: threading.get_ident(), range(4))) == {threading.get_ident()}

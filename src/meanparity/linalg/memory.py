@@ -97,6 +97,11 @@ def _free_addresses() -> list[int]:
     return free
 
 
+def has_room_for_threads() -> bool:
+    """Whether a limit on the addresses of the process, if there is one, leaves room for threads."""
+    return all(free > 0 for free in _free_addresses())
+
+
 def require_memory(needed: int, *, what: str, advice: str) -> None:
     """Raise `MemoryError` when `needed` bytes are more than are free.
 

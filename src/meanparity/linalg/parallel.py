@@ -20,6 +20,8 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from meanparity.linalg.memory import has_room_for_threads
+
 Block = TypeVar("Block")
 Result = TypeVar("Result")
 
@@ -146,7 +148,8 @@ def ordered_map(function: Callable[[Block], Result], blocks: Iterable[Block]) ->
     """The results of a function that releases the interpreter lock, block by block, in order.
 
     Each core works on one block, in which the BLAS has one thread; no more blocks are read than
-    there are cores to work on them. A single block is given all threads of the BLAS.
+    there are cores to work on them. A single block is given all threads of the BLAS, and so are
+    blocks one by one where a limit on addresses (``ulimit -v``) leaves no room for more threads.
 
     Examples
     --------
@@ -157,7 +160,7 @@ def ordered_map(function: Callable[[Block], Result], blocks: Iterable[Block]) ->
     first = list(islice(source, 2))
     source = chain(first, source)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    if len(first) < 2 or cores == 1:
+    if len(first) < 2 or cores == 1 or not has_room_for_threads():
         yield from map(function, source)
         return
     with one_thread(), ThreadPoolExecutor(cores, initializer=_is_inside) as pool:
