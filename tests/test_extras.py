@@ -54,7 +54,7 @@ calls = {
     "onnx": lambda: persistence.export_onnx(model, folder / "m.onnx"),
     "file": lambda: model.fit(folder / "a.csv", "y", sensitive_features="s"),
     "frame": lambda: load_adult(as_frame=True),
-    "curve": lambda: model.tradeoff_.training_curve().to_pandas(),
+    "curve": lambda: model.tradeoff_.training_curve().to_frame(),
     "audit": lambda: audited(model.predict(X), sensitive_features=s),
     "tradeoff": lambda: displays.TradeoffDisplay.from_estimator(model, X, y, sensitive_features=s),
 }
