@@ -26,12 +26,15 @@ from meanparity.data.fit_input import (
 from meanparity.data.groups import Cells
 from meanparity.estimators._messages import (
     check_rows_and_pool,
+    is_categorical,
     refuse_overflow,
     refuse_unmet,
     warn_about_idle_limit,
     warn_about_input,
     warn_about_result,
+    warn_about_unseen,
 )
+from meanparity.estimators._price import price_of, warn_about_price, warn_about_range
 from meanparity.estimators._unseen import Parts, Unseen, pooled_function, promised_function
 from meanparity.kernels.spec import AbstractKernel, Kernel, resolve_kernel
 from meanparity.linalg.parallel import all_threads
@@ -205,6 +208,17 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         if self.max_gap is not None and u == 1.0:
             warn_about_idle_limit(data, solution)
 
+        if single and u is not None and not hasattr(data, "loss"):
+            share = np.array([1 - u, u])
+            now = float(share @ solution.errors[:, :, 0] @ share)
+            errors = now, float(solution.errors[1, 1, 0])
+            free = solution.free.cell_means[:, 0]
+            variance = float(solution.variance[0])
+            warn_about_price(price_of(rows, functionals, free, errors, variance))
+            here, without = solution.fair.fitted, solution.free.fitted
+            if u == 0.0 and here is not None and without is not None and rows.sizes is None:
+                warn_about_range(here[:, 0], without[:, 0], data.Y[:, 0])
+
         self.tradeoff_, self.unfairness_ = tradeoff, u
         residual, rounding = np.abs(solution.gaps[0]).max(initial=0.0), solution.rounding
         self.parity_residual_ = closed * max(float(residual), rounding)
@@ -314,7 +328,11 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         """Values of the function at the rows of X: (n,), or (n, m) for several outputs."""
         check_is_fitted(self, "unfairness_")
         function = self._function
-        features = features_to_predict(self, function.basis.layout, X)
+        layout = function.basis.layout
+        features = features_to_predict(self, layout, X)
+        counts = getattr(self, "group_counts_", None)  # which minimal files do not have
+        if layout.sensitive and not layout.drop_sensitive and is_categorical(counts):
+            warn_about_unseen(layout, self.tradeoff_.comparison.schema, counts, X)
         with all_threads():
             values = function.basis.functions.evaluate(features, function.coef)
         values = values + function.intercept

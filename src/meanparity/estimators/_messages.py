@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from scipy import sparse
 from meanparity._typing import FloatArray
 from meanparity.constraints.base import Constraint
 from meanparity.constraints.functionals import Functionals
+from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import FitInput
 from meanparity.data.groups import group_sums
 from meanparity.data.pool import Pool, as_pool
-from meanparity.data.rows import Rows, refuse_identifier
+from meanparity.data.rows import Rows, Schema, refuse_identifier
 from meanparity.exceptions import warn
 from meanparity.solvers.problem import Solution
 
@@ -22,6 +24,8 @@ IDLE_LIMIT = "The unconstrained fit meets max_gap already"
 _SHOWN = 5  # items of a list in a message
 _FAR = 5.0  # standard deviations between the means of pool and training rows in a column
 _LOOKED_AT = 1000  # rows that tell whether a function is constant
+_FEW_LABELS = 20  # different texts that are no sign of an identifier
+_OFTEN = 10  # rows that each value of a category has on average
 _MOVED = 3.0  # times the largest change on training rows, or the spread of y: a row is out of place
 
 
@@ -39,6 +43,7 @@ def warn_about_input(
             f"MeanParity(continuous=[{names}]) to confirm this, or continuous=[] to make each "
             "value a group."
         )
+    warn_about_labels(data.rows)
     constrained = [("", data.rows, functionals)] if functionals.count else []
     if data.pool is not None:
         constrained.append((" of the pool", data.pool.rows, pool))
@@ -220,6 +225,65 @@ def refuse_overflow(solution: Solution) -> None:
             "The fit overflows: squares of the numbers in X or y are too large or too small for "
             "floating point. Scale the features and the target."
         )
+
+
+def refuse_given(estimator: Any, given: dict[str, Any]) -> None:
+    """Refuse arguments of predict that a function of X alone does not take."""
+    if given:
+        names = ", ".join(given)
+        raise TypeError(
+            f"{type(estimator).__name__}.predict takes no {names}: predictions are a function of X "
+            "alone, and do not look at groups beyond the columns of X. Leave it out."
+        )
+
+
+def warn_about_labels(rows: Rows) -> None:
+    """Labels that differ by spaces or case alone, and columns in which most labels occur once."""
+    for name, levels in zip(rows.schema.columns, rows.levels, strict=True):
+        alike: dict[str, list[str]] = {}
+        for level in levels:
+            if isinstance(level, str):
+                alike.setdefault(" ".join(level.split()).casefold(), []).append(level)
+        same = next((found for found in alike.values() if len(found) > 1), None)
+        if same is not None:
+            warn(
+                f"Column {name!r} has the values {', '.join(map(repr, same[:3]))}, which differ by "
+                "spaces or case alone and are different groups. Write them in one way if they are "
+                "one group."
+            )
+        text = [level for level in levels if isinstance(level, str)]
+        if len(text) > max(rows.counts.sum() / 2, _FEW_LABELS):
+            warn(
+                f"Column {name!r} has {len(text):,} different texts in "
+                f"{int(rows.counts.sum()):,} rows, so most groups have one row. It may be an "
+                "identifier: name another column, or merge its values."
+            )
+
+
+def is_categorical(counts: Any) -> bool:
+    """Whether groups of these sizes are known, and occur often enough to be categories."""
+    return bool(counts) and sum(counts.values()) >= _OFTEN * len(counts)
+
+
+def warn_about_unseen(layout: FeatureLayout, schema: Schema, counts: Any, X: Any) -> None:
+    """Rows whose sensitive columns, which are features, have values that fit did not see.
+
+    `counts` has the groups of fit.
+    """
+    values = dict(zip(schema.sensitive, layout.sensitive_values(X).values(), strict=True))
+    rows = replace(schema, control=(), missing="group").read_rows(values)
+    for position, name in enumerate(schema.categories):
+        seen = {key[position] if len(schema.categories) > 1 else key for key in counts}
+        found = rows.column(name)
+        unseen = [level for level in rows.levels[schema.sensitive.index(name)] if level not in seen]
+        if unseen:
+            n = int(np.isin(found, np.array(unseen)).sum())
+            warn(
+                f"{_rows(n)} of X {'has' if n == 1 else 'have'} {name}={unseen[0]!r}"
+                f"{' or another value' if len(unseen) > 1 else ''} that fit did not see. The "
+                "constraint says nothing about these groups, and their predictions are "
+                "extrapolated."
+            )
 
 
 def refuse_unused_control(constraint: Constraint, rows: Rows) -> None:

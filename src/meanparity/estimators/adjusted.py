@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from meanparity._documentation import Documented
@@ -18,13 +21,16 @@ from meanparity._typing import Columns, FloatArray
 from meanparity.constraints import Constraint, MeanParity
 from meanparity.data.features import FeatureLayout, check_shape, features_to_predict
 from meanparity.data.fit_input import (
+    FitInput,
     InputOptions,
     check_unfairness,
     check_weights,
     read_rows_to_predict,
+    read_targets,
     sensitive_values,
 )
 from meanparity.data.pool import Pool, as_pool
+from meanparity.data.refusals import refuse_other_order
 from meanparity.estimators._base import COLUMNS, FIT_METADATA
 from meanparity.estimators._corrections import (
     FunctionCorrection,
@@ -34,7 +40,14 @@ from meanparity.estimators._corrections import (
     split_correction,
 )
 from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions
+from meanparity.exceptions import ParityWarning, warn
 from meanparity.state import stored
+from meanparity.tradeoff.curve import Comparison
+
+if TYPE_CHECKING:
+    from meanparity.report import Report
+
+_CLEARLY_LESS = 0.99  # of the change by a function: a shift of each group is chosen
 
 
 @stored(
@@ -56,10 +69,13 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         f, any scikit-learn regressor; `LinearRegression` by default. One that is fitted already
         stays so in ``sklearn.frozen.FrozenEstimator(f)``.
     correction : ParityRidge, ParityKernelRidge, a pipeline that ends in one, or "groups", optional
-        The functions g, with their penalty and the constraint. By default
-        ``ParityRidge(alpha=0)``, the linear function of least mean square. The steps of a pipeline
-        before the last are fitted to X, and turn text into numbers for g, while f reads X as it
-        is. "groups" shifts each group of categories, inside each stratum of control features.
+        The functions g, with their penalty and the constraint. The steps of a pipeline before the
+        last are fitted to X, and turn text into numbers for g, while f reads X as it is. "groups"
+        shifts each group of categories, inside each stratum of control features. By default
+        ``ParityRidge(alpha=0)``, the linear function of least mean square, which does not need to
+        know groups to predict; a warning says if a shift of each group would harm much less. If
+        the sensitive columns are features (`sensitive_columns` without `drop_sensitive`), and a
+        shift of each group changes the predictions for the rows of fit less, it is chosen.
     unfairness : float, default=0.0
         The dial: 0 is parity, 1 is f itself; between, every gap is this share of that of f.
     sensitive_columns : int, str or list of them, optional
@@ -73,6 +89,8 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
     ----------
     estimator_ : regressor
         The fitted f.
+    correction_ : {"function", "groups"}
+        Which kind of correction was fitted.
     shift_ : float
         Root of the (weighted) mean square of the correction on the rows of fit.
     base_gaps_, gaps_ : dict
@@ -81,6 +99,8 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         The same on the pool.
     parity_residual_ : float
         Largest deviation from the constraint on the rows on which it holds.
+    comparison_ : Comparison
+        What the constraint compares, for `report`.
     n_features_in_, feature_names_in_
         Number and names of the columns seen in fit.
 
@@ -163,13 +183,12 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
                 "This ParityAdjusted estimator requires y to be passed, but the target y is None. "
                 "Only a regressor that is fitted already, FrozenEstimator(f), does without."
             )
-        y = None if y is None else _one_output(y)
+        y = None if y is None else _one_output(X, y)
         weights = None if sample_weight is None else check_weights(sample_weight, _num_samples(X))
         options = self._options()
         layout = FeatureLayout.from_table(X, self.sensitive_columns, bool(self.drop_sensitive))
         check_shape(X, type(self).__name__, 2)
         features = layout.select(X)
-        check_consistent_length(X, *([] if y is None else [y]))
         given = {
             "sensitive_features": sensitive_values(
                 options, layout, X, sensitive_features, _num_samples(X)
@@ -193,7 +212,14 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
             f_pool = np.zeros((0, 1))
             if data.pool is not None and people is not None:
                 f_pool = predictions(model, people.X)[:, None]
-            correction = FunctionCorrection.fit(space, constraint, data, f, f_pool)
+            fit = partial(FunctionCorrection.fit, space, constraint, data, f, f_pool, 1 - u)
+            in_X = layout.sensitive and not layout.drop_sensitive and pool is None
+            if self.correction is None and in_X:
+                correction = _less_change(fit, features, data, f, given)
+            else:
+                correction = fit()
+            if isinstance(correction, GroupShifts):
+                constraint = MeanParity()
         elif pool is None:
             constraint = MeanParity()  # can be met by a shift of each cell
             data = read_groups_input(constraint, features, y, **given)
@@ -215,6 +241,9 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         self.parity_residual_ = (1 - u) * effect.residual
         self.shift_ = (1 - u) * effect.size
         self.estimator_, self._correction = model, correction
+        self.correction_ = "groups" if isinstance(correction, GroupShifts) else "function"
+        about = constraint.describe(data.rows)
+        self.comparison_ = Comparison(data.rows.schema, constraint, about)
         self._layout, self._unfairness = layout, u
         self.__dict__.pop("_encoder", None)  # of an earlier fit
         if encoder is not None:
@@ -270,6 +299,70 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
             )
         return np.asarray(values + (1 - self._unfairness) * shift)
 
+    def report(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        name: str = "rows",
+        target: str = "y",
+        constrained: bool = False,
+        min_cell: int = 1,
+    ) -> Report:
+        """A report on the predictions for these rows, with the correction and without it.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, control_features, sample_weight, name, target, constrained, \
+min_cell
+            See `ParityRidge.report`.
+        """
+        from meanparity.report import Slider
+        from meanparity.report.models import report_of_model
+
+        check_is_fitted(self, "estimator_")
+        if not hasattr(self, "comparison_"):
+            raise ValueError(
+                "The model comes from a minimal file, which does not say what is compared. Use the "
+                "model that was fitted, or meanparity.report.report of its predictions."
+            )
+        layout, by_group = self._layout, isinstance(self._correction, GroupShifts)
+        if sensitive_features is None and layout.sensitive:
+            values = layout.sensitive_values(X).values()
+            names = self.comparison_.schema.sensitive
+            sensitive_features = dict(zip(names, values, strict=True))
+        features = features_to_predict(self, layout, X, to_numbers=False)
+        base = predictions(self.estimator_, features)
+        people = {}
+        if by_group:
+            in_X = layout.sensitive and not layout.drop_sensitive
+            people = {
+                "sensitive_features": None if in_X else sensitive_features,
+                "control_features": control_features,
+            }
+        own, u = self.predict(X, **people), self._unfairness
+        fair = base + (own - base) / (1 - u) if u < 1 else base
+        return report_of_model(
+            Slider.dial(u),
+            np.column_stack([fair, base]),
+            None,
+            comparison=self.comparison_,
+            X=X,
+            features=features,
+            y=None if y is None else _one_output(X, y),
+            sensitive_features=sensitive_features,
+            control_features=control_features,
+            sample_weight=sample_weight,
+            name=name,
+            target=target,
+            constrained=constrained,
+            min_cell=min_cell,
+            shifted=by_group,
+        )
+
     def score(
         self,
         X: Any,
@@ -299,20 +392,49 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         return tags
 
 
+def _less_change(
+    fit: Callable[[], FunctionCorrection],
+    features: Any,
+    data: FitInput,
+    f: FloatArray,
+    given: dict[str, Any],
+) -> FunctionCorrection | GroupShifts:
+    """The correction that changes the predictions for the rows of fit less, in mean square.
+
+    A shift of each group is the least of all changes, so a function is chosen only if it changes
+    hardly more: it also has an answer for groups that fit did not see.
+    """
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always", ParityWarning)
+        found = fit()
+    constraint, shifts = MeanParity(), None
+    try:
+        rows = read_groups_input(constraint, features, data.Y[:, 0], **given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ParityWarning)
+            shifts = GroupShifts.fit(constraint, rows, f)
+    except ValueError:  # numbers, or missing values, which cannot be shifted
+        pass
+    if shifts is not None and shifts.effect.size < _CLEARLY_LESS * found.effect.size:
+        return shifts
+    for note in noted:
+        warn(str(note.message))
+    return found
+
+
 def _fit_base(base: Any, X: Any, y: Any, weights: FloatArray | None) -> tuple[Any, FloatArray]:
     """The fitted regressor, and its predictions for the same rows: (n, 1)."""
     model = fit_clone(base, X, y, weights)
     return model, predictions(model, X)[:, None]
 
 
-def _one_output(y: Any) -> FloatArray:
-    values = check_array(
-        y, ensure_2d=False, dtype=np.float64, input_name="y", estimator="ParityAdjusted"
-    )
-    if values.ndim == 2 and values.shape[1] > 1:
+def _one_output(X: Any, y: Any) -> FloatArray:
+    refuse_other_order(X, y=y)
+    values, single = read_targets("ParityAdjusted", X, y)
+    if values.shape[1] > 1:
         raise ValueError(
             f"y has {values.shape[1]} outputs, but ParityAdjusted predicts one. Fit one model for "
             "each, for instance with sklearn.multioutput.MultiOutputRegressor."
         )
-    target: FloatArray = column_or_1d(values, warn=True)
+    target: FloatArray = column_or_1d(values[:, 0] if single else values, warn=True)
     return target
