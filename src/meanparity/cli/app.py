@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
+from typer.core import TyperCommand
+
 from meanparity import __version__
 from meanparity.cli import needs_install
 from meanparity.cli._typer import typer
@@ -17,12 +19,34 @@ from meanparity.cli.datasets import datasets
 from meanparity.cli.fit import fit
 from meanparity.cli.predict import predict
 
+
+class GroupedCommand(TyperCommand):
+    """A command whose help lists the options in groups, as plain text."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options, group by group."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                is_argument = parameter.param_type_name == "argument"
+                usual = "Arguments" if is_argument else "Options"
+                group = getattr(parameter, "rich_help_panel", None) or usual
+                groups.setdefault(group, []).append(record)
+        groups["Options"] = groups.pop("Options", [])  # the general ones come last
+        for group, records in groups.items():
+            if records:
+                with formatter.section(group):
+                    formatter.write_dl(records)
+
+
 app = typer.Typer(
     name="meanparity",
     help="Regression with equal mean predictions in every sensitive group.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -33,7 +57,11 @@ def _help(command: Callable[..., Any]) -> str:
 
 
 for command in (audit, fit, predict, compare, datasets):
-    app.command(help=_help(command))(command)
+    app.command(
+        help=_help(command),
+        cls=GroupedCommand,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )(command)
 
 
 def _version(wanted: bool) -> None:
@@ -46,7 +74,7 @@ def _version(wanted: bool) -> None:
 def _options(
     _: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        typer.Option("-V", "--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from meanparity._typing import MissingValues
+from meanparity.constraints import MeanParity
+from meanparity.data.delimited import ANY_LAYOUT, Layout
 from meanparity.data.fit_input import check_unfairness
 from meanparity.data.pool import Pool
 from meanparity.tables.encoding import EncodedTable
@@ -26,8 +28,11 @@ def fit_table(
     unfairness: float = 0.0,
     max_gap: float | None = None,
     missing: MissingValues = "error",
+    degree: int = 1,
+    min_group_size: int = 10,
     test_size: float = 0.2,
     seed: int = 0,
+    layout: Layout = ANY_LAYOUT,
     progress: Callable[[str], None] = lambda message: None,
 ) -> TableModel:
     """Fit a model under mean parity to a table.
@@ -40,8 +45,8 @@ def fit_table(
     Parameters
     ----------
     data : pandas data frame, str or path
-        A table with numbers, text, dates and empty cells, or a CSV, TSV, Parquet or Feather file,
-        of which sensitive and control columns are read as they are written; see `read_frame`.
+        A table with numbers, text, dates and empty cells, or a file, of which sensitive and control
+        columns are read as they are written; see `read_frame`.
     roles : Roles
         The role of each column.
     pool : pandas data frame, str or path, optional
@@ -52,10 +57,14 @@ def fit_table(
         As in `ParityRidge`.
     missing : {"error", "ignore", "group"}, default="error"
         What to do with empty sensitive and control cells, as in `MeanParity`.
+    degree, min_group_size
+        As in `MeanParity`.
     test_size : float, default=0.2
         Share of the rows to hold out.
     seed : int, default=0
         Random seed.
+    layout : Layout
+        How text files are written, if that should not be found out.
     progress : callable, optional
         Receives messages about what is being done.
 
@@ -78,7 +87,7 @@ def fit_table(
     if model not in MODELS:
         raise ValueError(f"model={model!r} is not known. Pass one of {', '.join(MODELS)}.")
     check_unfairness(unfairness)
-    file = TableFile(data, roles.groups) if isinstance(data, str | Path) else None
+    file = TableFile(data, roles.groups, layout) if isinstance(data, str | Path) else None
     large_file = file if file is not None and file.is_large else None
     if large_file is not None:
         progress("reading a sample")
@@ -90,14 +99,17 @@ def fit_table(
     table = EncodedTable.from_frame(frame, roles, test_size=test_size, seed=seed, missing=missing)
     if isinstance(pool, str | Path):
         texts = {name: "str" for name, kind in table.metadata_kinds.items() if kind == "text"}
-        pool = TableFile(pool, roles.groups).read(texts)
+        pool = TableFile(pool, roles.groups, layout).read(texts)
     pool_rows = None if pool is None else table.encode_pool(pool)
     encoded_pool = None if pool_rows is None else Pool(pool_rows.X, **pool_rows.metadata)
     progress("selecting the model")
+    constraint = MeanParity(
+        continuous=table.continuous, degree=degree, missing=missing, min_group_size=min_group_size
+    )
     estimator, selection = select_estimator(
         table.train,
         model,
-        missing=missing,
+        constraint=constraint,
         seed=seed,
         large=large_file is not None,
         progress=progress,

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from meanparity.report import PredictedRows, Report, Slider, make_report
 from meanparity.tables.encoding import EncodedRows, EncodedTable
+from meanparity.tables.known_groups import KnownGroups
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,6 +75,16 @@ class TableModel:
             min_cell=min_cell,
         )
 
+    def _groups(self) -> KnownGroups:
+        """The groups of the rows on which the constraint was imposed."""
+        frames = []
+        for rows in self.row_sets:
+            if rows.constrained:
+                parts = [rows.sensitive_features, rows.control_features]
+                frames.append(pd.concat([part for part in parts if part is not None], axis=1))
+        missing = self.estimator.constraint.missing
+        return KnownGroups.from_rows(frames, self.table.continuous, missing)
+
     def about(self) -> dict[str, Any]:
         """Return what `score_file` needs to know about a model file."""
         roles = self.table.roles
@@ -81,6 +92,7 @@ class TableModel:
             "target": str(roles.target),
             "sensitive": list(roles.sensitive),
             "control": list(roles.control),
+            "groups": self._groups().as_dict(),
             "columns": self.columns,
             "kinds": self.table.encoder.kinds,
             "categories": self.table.encoder.categories,

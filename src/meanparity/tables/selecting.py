@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from meanparity._typing import MissingValues
 from meanparity.constraints import MeanParity
 from meanparity.estimators import (
     ParityKernelRidge,
@@ -34,7 +33,7 @@ def select_estimator(
     rows: EncodedRows,
     model: str,
     *,
-    missing: MissingValues = "error",
+    constraint: MeanParity | None = None,
     seed: int = 0,
     large: bool = False,
     progress: Callable[[str], None] = lambda message: None,
@@ -45,8 +44,10 @@ def select_estimator(
     ----------
     rows : EncodedRows
         Training rows.
-    model, missing, seed
+    model, seed
         As in `fit_table`.
+    constraint : MeanParity, optional
+        What has to hold.
     large : bool, default=False
         Whether the estimator will be fitted to many more rows than these.
     progress : callable, optional
@@ -63,7 +64,7 @@ def select_estimator(
     rows = _sample(rows, _SELECTION_ROWS, seed)
     columns = [rows.metadata.get(f"{role}_features") for role in ("sensitive", "control")]
     cells = np.prod([len(frame.drop_duplicates()) for frame in columns if frame is not None])
-    options: dict[str, Any] = {"constraint": MeanParity(missing=missing)}
+    options: dict[str, Any] = {"constraint": constraint or MeanParity()}
     cv = None if cells <= _MOST_CELLS else 5
     candidates: dict[str, tuple[float, Any, str]] = {}
     if model in ("auto", "linear"):
