@@ -158,6 +158,8 @@ def proofs(entry: Entry, trial: Trial) -> list[Row]:
 
 def _prepare(entry: Entry, trial: Trial) -> Trial:
     trial = trial.centred() if METHODS[entry.method].centred else trial
+    if "Fourier" in entry.features:
+        return trial.fourier(standardised=entry.features == "standardised Fourier")
     return trial if entry.features == "all" else trial.without_sensitive()
 
 

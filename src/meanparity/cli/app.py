@@ -18,6 +18,7 @@ from meanparity.cli.compare import compare
 from meanparity.cli.datasets import datasets
 from meanparity.cli.fit import fit
 from meanparity.cli.predict import predict
+from meanparity.cli.words import in_commands
 
 
 class GroupedCommand(TyperCommand):
@@ -105,7 +106,7 @@ def _one_line(error: BaseException) -> str:
         return needs_install(error)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.strerror}: {error.filename}"
-    message = " ".join(str(error).split())
+    message = in_commands(str(error))
     if isinstance(error, ValueError | OSError | ImportError | RuntimeError):
         return message or type(error).__name__
     return f"{type(error).__name__}: {message} (run again with --debug to see where)"

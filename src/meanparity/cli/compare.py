@@ -126,7 +126,7 @@ def _lines(results: Any) -> list[str]:
     cells = [["", *(top for top, _ in _COLUMNS.values())]]
     cells.append(["method", *(bottom for _, bottom in _COLUMNS.values())])
     for line in results.to_dict("records"):
-        cells.append([line["method"], *(_number(line[name]) for name in _COLUMNS)])
+        cells.append([line["method"], *(_number(line[name], name) for name in _COLUMNS)])
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
@@ -134,8 +134,10 @@ def _lines(results: Any) -> list[str]:
     ]
 
 
-def _number(value: float) -> str:
-    """A number in at most eight letters, with three digits or more."""
+def _number(value: float, column: str) -> str:
+    """A number in at most seven letters."""
+    if column == "test R²" and abs(value) < 100:
+        return f"{value:.3f}"
     return f"{value:.4g}" if 1e-3 <= abs(value) < 1e5 or value == 0 else f"{value:.2g}"
 
 

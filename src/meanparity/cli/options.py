@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from meanparity.cli._typer import typer
 from meanparity.cli.configuration import read_configuration
+from meanparity.cli.words import in_commands
 from meanparity.exceptions import ParityWarning
 
 if TYPE_CHECKING:
@@ -304,7 +305,7 @@ def working(quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
     def collect(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         kind = "note" if issubclass(category, ParityWarning) else f"warning ({category.__name__})"
-        lines[f"meanparity: {kind}: {' '.join(str(message).split())}"] = None
+        lines[f"meanparity: {kind}: {in_commands(str(message))}"] = None
 
     try:
         with warnings.catch_warnings():
