@@ -8,11 +8,9 @@ import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from typer.core import TyperCommand
-
 from meanparity import __version__
 from meanparity.cli import needs_install
-from meanparity.cli._typer import typer
+from meanparity.cli._typer import TyperCommand, typer
 from meanparity.cli.audit import audit
 from meanparity.cli.compare import compare
 from meanparity.cli.datasets import datasets

@@ -56,7 +56,7 @@ def find_options(context: typer.Context, content: dict[str, Any], name: str) -> 
 
 def _parameters(command: Any) -> dict[str, Any]:
     """The options of a command by their names in a file, such as "max-gap"."""
-    found = {}
+    found: dict[str, Any] = {}
     for parameter in command.params:
         long = [option[2:] for option in parameter.opts if option.startswith("--")]
         found |= {name: parameter for name in long if name not in _NOT_IN_FILES}
