@@ -41,6 +41,16 @@ def fit(
         ),
     ] = None,
     model: options.Model = options.ModelKind.auto,
+    loss: Annotated[
+        options.Loss,
+        typer.Option(
+            help="What is minimised. 'auto' recognises outcomes of 0 and 1 (logistic), counts "
+            "(poisson) and positive amounts with a long tail (gamma), and takes this loss if its "
+            "squared error on left-out rows is smaller. Predictions are then probabilities or "
+            "positive numbers.",
+            rich_help_panel=options.MODEL,
+        ),
+    ] = options.Loss.auto,
     max_gap: Annotated[
         float | None,
         typer.Option(
@@ -170,6 +180,7 @@ def fit(
             model=model.value,
             unfairness=unfairness,
             max_gap=max_gap,
+            loss=loss.value,
             missing=cast("MissingValues", missing.value),
             degree=degree,
             min_group_size=min_group_size,

@@ -29,6 +29,7 @@ _FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning,
 MissingCells = StrEnum("MissingCells", ["error", "ignore", "group"])
 Setting = StrEnum("Setting", ["linear", "kernel"])
 ModelKind = StrEnum("ModelKind", ["auto", "linear", "kernel"])
+Loss = StrEnum("Loss", ["auto", "squared", "logistic", "poisson", "gamma"])
 
 
 def split_names(given: list[str] | None) -> list[str]:
@@ -66,7 +67,7 @@ def file_of_kind(option: str, *endings: str, what: str, help_text: str, short: s
     """The option for a file whose name has to end in a certain way."""
 
     def check(path: Path | None) -> Path | None:
-        if path is not None and path.suffix.lower() not in endings:
+        if path is not None and not path.is_dir() and path.suffix.lower() not in endings:
             raise ValueError(
                 f"{option} {path.name} is not the name of {what}. Name a file that ends with "
                 f"{' or '.join(endings)}."

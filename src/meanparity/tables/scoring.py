@@ -9,11 +9,13 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from meanparity.data.delimited import ANY_LAYOUT, Layout
+from meanparity.data.fit_input import check_unfairness
 from meanparity.exceptions import warn
 from meanparity.persistence import Saved
 from meanparity.tables.encoding import Encoder
 from meanparity.tables.kinds import with_columns
 from meanparity.tables.known_groups import KnownGroups
+from meanparity.tables.losses import predict_ends, predict_values
 from meanparity.tables.reading import TableFile
 from meanparity.tables.writing import write_batches
 
@@ -38,7 +40,8 @@ def score_file(
     source, out : str or path
         Input and output files. Their extensions determine the formats.
     unfairness : float, optional
-        Position between the constrained (0) and the unconstrained model (1); by default that of
+        Position between the predictions of the constrained model (0) and of the unconstrained one
+        (1); by default that of
         the saved model, which is the only one that a minimal file contains.
     strict : bool, default=False
         Refuse rows whose sensitive or control cells are empty, or have values that the model was
@@ -85,7 +88,7 @@ def score_file(
                 "without --unfairness, or fit the model again without --minimal (unfairness=None "
                 "and minimal=False in Python)."
             )
-        estimator = estimator.tradeoff_.at(unfairness)
+        check_unfairness(unfairness)
     target, name = f"predicted {about['target']}", Path(source).name
     text_columns = {column: "str" for column, kind in encoder.kinds.items() if kind == "text"}
     # columns that are only copied keep what is written in them, such as the identifier 007
@@ -109,7 +112,11 @@ def score_file(
             outside += known.look_at(batch)
             if strict:
                 outside.refuse(name)
-            yield with_columns(batch, {target: estimator.predict(X)})
+            if unfairness is None:
+                predicted = predict_values(estimator, X)
+            else:
+                predicted = predict_ends(estimator, X) @ [1 - unfairness, unfairness]
+            yield with_columns(batch, {target: predicted})
 
     n_rows = write_batches(scored_batches(), out)
     for column, values in unknown.items():
