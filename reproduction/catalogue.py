@@ -40,9 +40,9 @@ _NRFC = (
     "The paper does not say which kernel mode of NRFC it used. Elsewhere here, NRFC applies its "
     "RBF kernel to standardised residuals of the columns of X after regression on S, which is one "
     "mode of its authors' code. NRFC-F and NRFC-Fs are the other: linear NRFC with penalty 1 on "
-    "random Fourier features of the columns (ten for each), as they are or standardised. All other "
-    "methods use the columns as they are. A statement about NRFC is judged only where all three "
-    "agree."
+    "random Fourier features (ten for each column other than S, γ = 0.1), with the weight of the "
+    "penalty that it has on features as they are, and on standardised features. All other methods "
+    "use the columns as they are. A statement about NRFC is judged only where all three agree."
 )
 
 

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import StandardScaler
 
 from meanparity._typing import FloatArray, IntArray
 from meanparity.datasets import (
@@ -101,15 +100,13 @@ class Trial:
         """A copy with the mean of the training targets subtracted from all targets."""
         return replace(self, y=self.y - self.y[self.parts["train"]].mean())
 
-    def fourier(self, *, standardised: bool) -> Trial:
+    def fourier(self) -> Trial:
         """A copy with random Fourier features of the columns other than S, in place of all columns.
 
         As in the code of NRFC's authors, there are ten features for each column. They belong to the
-        RBF kernel with the paper's γ = 0.1, of the columns as they are or standardised.
+        RBF kernel with the paper's γ = 0.1.
         """
         X = self.without_sensitive().X[:, :-1]
-        if standardised:
-            X = StandardScaler().fit(X[self.parts["train"]]).transform(X)
         sampler = RBFSampler(gamma=0.1, n_components=10 * X.shape[1], random_state=0)
         return replace(self, X=sampler.fit_transform(X), sensitive=())
 

@@ -35,7 +35,8 @@ class Entry:
         Values of the method's tradeoff parameter, for a sweep.
     features : {"all", "without S", "Fourier", "standardised Fourier"}
         Which columns the method may use: those of the data set, all but the sensitive ones, or
-        random Fourier features of the latter, as they are or standardised.
+        random Fourier features of the latter. These are standardised, or the penalty is raised to
+        what it is on features of their average variance.
     pool : bool
         Whether parity also holds on the test rows, which are passed as the pool without their
         targets.

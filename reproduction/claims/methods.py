@@ -58,7 +58,7 @@ def below_nrfc(by: ByMethod, mode: str) -> Answer:
     held = all(a < b for a, b in zip(ours, theirs, strict=True))
     return (held if at_parity else None), (
         f"{'reaches' if at_parity else 'does not reach'} parity (train SMD {gap:.4f}); its MSE is "
-        f" {theirs[0]:.4f} on training and {theirs[1]:.4f} on test rows, ours {ours[0]:.4f} "
+        f"{theirs[0]:.4f} on training and {theirs[1]:.4f} on test rows, ours {ours[0]:.4f} "
         f"and {ours[1]:.4f}"
     )
 
