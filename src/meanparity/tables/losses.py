@@ -14,6 +14,7 @@ from meanparity._typing import FloatArray
 from meanparity.constraints import MeanParity
 from meanparity.estimators import ParityKernelClassifier, ParityKernelRegressor
 from meanparity.exceptions import ParityWarning
+from meanparity.losses import Gamma, Poisson
 from meanparity.tables.encoding import EncodedRows
 
 LOSSES = ("auto", "squared", "logistic", "poisson", "gamma")
@@ -74,7 +75,8 @@ def make_estimator(loss: str, alpha: float, space: dict[str, Any], constraint: M
     constraint = replace(constraint, scale="response")
     if loss == "logistic":
         return ParityKernelClassifier(alpha=alpha, constraint=constraint, **space)
-    return ParityKernelRegressor(loss=loss, alpha=alpha, constraint=constraint, **space)
+    minimised = {"poisson": Poisson(), "gamma": Gamma()}[loss]
+    return ParityKernelRegressor(loss=minimised, alpha=alpha, constraint=constraint, **space)
 
 
 def predict_values(estimator: Any, X: FloatArray) -> FloatArray:
