@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.model_selection import train_test_split
 
 from meanparity._typing import FloatArray, IntArray
@@ -98,6 +99,16 @@ class Trial:
     def centred(self) -> Trial:
         """A copy with the mean of the training targets subtracted from all targets."""
         return replace(self, y=self.y - self.y[self.parts["train"]].mean())
+
+    def fourier(self) -> Trial:
+        """A copy with random Fourier features of the columns other than S, in place of all columns.
+
+        As in the code of NRFC's authors, there are ten features for each column. They belong to the
+        RBF kernel with the paper's γ = 0.1.
+        """
+        X = self.without_sensitive().X[:, :-1]
+        sampler = RBFSampler(gamma=0.1, n_components=10 * X.shape[1], random_state=0)
+        return replace(self, X=sampler.fit_transform(X), sensitive=())
 
     def without_sensitive(self) -> Trial:
         """A copy whose features do not include the sensitive columns."""

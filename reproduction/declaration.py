@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from meanparity.baselines import METHODS
 from reproduction.datasets import DATASETS, Trial
@@ -13,6 +13,7 @@ from reproduction.datasets import DATASETS, Trial
 TRIALS = 10  # as in the paper
 Row = dict[str, Any]
 Measure = Callable[["Entry", Trial], list[Row]]
+Features = Literal["all", "without S", "Fourier", "standardised Fourier"]
 FigureKind = Literal["boxes", "curves", "steps", "distributions"]
 
 
@@ -32,8 +33,10 @@ class Entry:
         Parameters that differ from those in `METHODS`.
     positions : tuple of float
         Values of the method's tradeoff parameter, for a sweep.
-    features : {"all", "without S"}
-        Which columns the method may use.
+    features : {"all", "without S", "Fourier", "standardised Fourier"}
+        Which columns the method may use: those of the data set, all but the sensitive ones, or
+        random Fourier features of the latter. These are standardised, or the penalty is raised to
+        what it is on features of their average variance.
     pool : bool
         Whether parity also holds on the test rows, which are passed as the pool without their
         targets.
@@ -49,14 +52,16 @@ class Entry:
     setting: str = "linear"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     positions: tuple[float, ...] = ()
-    features: Literal["all", "without S"] = "all"
+    features: Features = "all"
     pool: bool = False
     as_mean: bool = False
     gammas: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.features not in ("all", "without S"):
-            raise ValueError(f"features={self.features!r}. Pass 'all' or 'without S'.")
+        if self.features not in get_args(Features):
+            raise ValueError(
+                f"features={self.features!r}. Pass one of {', '.join(get_args(Features))}."
+            )
         if self.gammas and (self.method, self.setting, self.pool) != ("Ours", "kernel", False):
             raise ValueError(
                 f"{self.name}: gammas={self.gammas!r} requires method='Ours', setting='kernel' and "

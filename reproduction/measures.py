@@ -158,6 +158,8 @@ def proofs(entry: Entry, trial: Trial) -> list[Row]:
 
 def _prepare(entry: Entry, trial: Trial) -> Trial:
     trial = trial.centred() if METHODS[entry.method].centred else trial
+    if "Fourier" in entry.features:
+        return trial.fourier()
     return trial if entry.features == "all" else trial.without_sensitive()
 
 
@@ -165,6 +167,10 @@ def _fit(entry: Entry, trial: Trial, **parameters: Any) -> Any:
     method = METHODS[entry.method]
     X, y, s = trial.part("train")
     parameters = {**entry.parameters, **parameters}
+    if (
+        entry.features == "Fourier"
+    ):  # NRFC standardises: what its penalty is on features as they are
+        parameters["alpha"] /= float(X.var(axis=0).mean())
     if entry.gammas:
         search = ParityKernelRidgeCV(kernel="rbf", gammas=entry.gammas, **parameters)
         return search.fit(X, y, sensitive_features=s)

@@ -36,6 +36,55 @@ def in_every_dataset(check: Callable[[ByMethod], Answer]) -> Callable[[Any], Ver
     return check_all
 
 
+def in_two_datasets(check: Callable[[ByMethod], Answer]) -> Callable[[Any], Verdict]:
+    """Turn a check of one data set into a check of a statement about two that are not named."""
+
+    @wraps(check)
+    def check_all(rows: Any) -> Verdict:
+        answers = {
+            short_title(dataset): check(dict(list(part.groupby("method", sort=False))))
+            for dataset, part in rows.groupby("dataset", sort=False)
+        }
+        held = sum(answer is True for answer, _ in answers.values())
+        explanation = "; ".join(f"{title}: {text}" for title, (_, text) in answers.items())
+        return Verdict(
+            held >= min(2, len(answers)),
+            f"The paper does not name its two data sets. It holds on {held} of {len(answers)}: "
+            f"{explanation}.",
+        )
+
+    return check_all
+
+
+def in_every_mode(check: Callable[[ByMethod, str], Answer]) -> Callable[[Any], Verdict]:
+    """Turn a check of one data set and one mode of NRFC into a check of all.
+
+    The claim holds if it does in every mode and data set, and fails if it does in every mode.
+    Otherwise it depends on what the paper does not say.
+    """
+
+    @wraps(check)
+    def check_all(rows: Any) -> Verdict:
+        by_dataset = {
+            short_title(dataset): dict(list(part.groupby("method", sort=False)))
+            for dataset, part in rows.groupby("dataset", sort=False)
+        }
+        modes = [name for name in rows.method.unique() if name.startswith("NRFC")]
+        verdicts, explanations = set(), []
+        for mode in modes:
+            answers = {title: check(by, mode) for title, by in by_dataset.items()}
+            known = [held for held, _ in answers.values() if held is not None]
+            if known:
+                verdicts.add(all(known))
+            numbers = "; ".join(f"{title}: {text}" for title, (_, text) in answers.items())
+            explanations.append(f"{mode}: {numbers}")
+        held = verdicts.pop() if len(verdicts) == 1 else None
+        depends = "It depends on the mode of NRFC. " if verdicts else ""
+        return Verdict(held, f"{depends}{'. '.join(explanations)}.")
+
+    return check_all
+
+
 def short_title(dataset: Any) -> str:
     """The name of a data set in a sentence."""
     return DATASETS[str(dataset)].title.removeprefix("Communities & Crime, ")

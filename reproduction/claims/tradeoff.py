@@ -108,7 +108,10 @@ def smaller_on_test(rows: Any) -> Verdict:
 
 
 def unstable_at_the_ends(rows: Any) -> Verdict:
-    """On Law School, FKR or NRFC is off our curve by more than 1 % at an end of its range."""
+    """On Law School, FKR or NRFC is off our curve by more than 1 % at an end of its range.
+
+    If it is not, that says nothing about other code for the same methods.
+    """
     part = rows[rows.dataset == "law_school"]
     if part.empty:
         return Verdict(None, "Law School was not run.")
@@ -119,8 +122,11 @@ def unstable_at_the_ends(rows: Any) -> Verdict:
         ends = theirs[theirs.position.isin([theirs.position.min(), theirs.position.max()])]
         distances[name] = float(np.abs(_excess({"Ours": ours, name: ends}, name)).max())
     numbers = ", ".join(f"{name} {value:.0e}" for name, value in distances.items())
+    unstable = max(distances.values()) > 0.01
     return Verdict(
-        max(distances.values()) > 0.01, f"Relative distance of train MSE to our curve: {numbers}."
+        True if unstable else None,
+        f"Relative distance of train MSE to our curve: {numbers}. This is with the factorisations "
+        "used here; the paper's code was not run.",
     )
 
 

@@ -47,6 +47,8 @@ def draft_of(path: Path) -> Iterator[Path]:
         os.replace(draft, path)
     except OSError as error:  # which may not say where
         draft.unlink(missing_ok=True)
+        if error.errno is None or error.filename not in (None, str(draft), draft):
+            raise  # about something else than this file
         raise OSError(error.errno, error.strerror, str(path)) from error
     except BaseException:
         draft.unlink(missing_ok=True)

@@ -305,11 +305,13 @@ BAD_FILES = {
     "nothing.csv": (None, "There is no file"),
     "empty.csv": ("", "is empty"),
     "header.csv": ("salary,sex,x\n", "has columns but no rows"),
-    "data.xlsx": ("salary,sex,x\n" + ROWS, "has the extension '.xlsx'. Use one of .parquet"),
+    "data.xls": ("salary,sex,x\n" + ROWS, "has the extension '.xls'. Use one of .parquet"),
+    "data.xlsx": ("salary,sex,x\n" + ROWS, "cannot be read as xlsx"),
+    "data.csv.gz": ("salary,sex,x\n" + ROWS, "cannot be decompressed"),
     "broken.parquet": ("salary,sex,x\n" + ROWS, "cannot be read as parquet"),
     "broken.feather": ("salary,sex,x\n" + ROWS, "cannot be read as feather"),
     "twice.csv": ("salary,sex,sex\n" + ROWS, "has 2 columns named 'sex'"),
-    "latin.csv": (b"salary,sex,x\n1,\xff\xfe,2\n", "cannot be read as csv"),
+    "latin.csv": (b"salary,sex,x\n1,\xff\x81,2\n", "cannot be read as text in UTF-8: line 2"),
     "text.csv": ("salary,sex,x\n" + "a,F,1\nb,M,2\n" * 9, "'salary' must contain numbers"),
     "one.csv": ("salary,sex,x\n" + "1,F,1\n2,F,2\n" * 9, "'sex' has one value in all 18 rows"),
     "few.csv": ("salary,sex,x\n1,F,1\n2,M,2\n", "2 rows have a 'salary', which is too few"),
@@ -368,8 +370,8 @@ def test_bad_settings_speak(folder, tmp_path):
     ):
         with pytest.raises(ValueError, match=message):
             run("fit", people, *FIT, *more)
-    with pytest.raises(ValueError, match=r"'scored\.xlsx' has the extension '\.xlsx'"):
-        run("predict", folder / "model.meanparity", people, "-o", tmp_path / "scored.xlsx")
+    with pytest.raises(ValueError, match=r"'scored\.ods' has the extension '\.ods'"):
+        run("predict", folder / "model.meanparity", people, "-o", tmp_path / "scored.ods")
     csv(tmp_path / "people.csv", "a,b\n1,2\n")
     with pytest.raises(ValueError, match=r"people\.csv lacks the column 'hours'"):
         run(

@@ -74,7 +74,16 @@ def test_fit_says_which_rows_a_model_file_holds(model, minimal, tmp_path):
     frame = pd.DataFrame({"sex": rng.choice(["F", "M"], 100), "x": rng.normal(size=100)})
     frame["pay"] = frame["x"] + (frame["sex"] == "M") + rng.normal(size=100)
     frame.to_csv(tmp_path / "a.csv", index=False)
-    more = ("--target", "pay", "--sensitive", "sex", "--model", model, "-o", tmp_path / "m")
+    more = (
+        "--target",
+        "pay",
+        "--sensitive",
+        "sex",
+        "--model",
+        model,
+        "-o",
+        tmp_path / "m.meanparity",
+    )
     status, output, _ = call("fit", tmp_path / "a.csv", *more, *["--minimal"] * minimal)
     assert status == 0
     text = " ".join(output.split())

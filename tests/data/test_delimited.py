@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from meanparity import MeanParity, ParityRidge
-from meanparity.data.delimited import read_header, scan_file, scan_rows
+from meanparity import MeanParity, ParityRidge, ParityWarning
+from meanparity.data.delimited import Layout, TextFile, scan_rows
 from meanparity.data.files import Files
 
 FEATURES = list("abcdef")
@@ -82,15 +83,96 @@ def test_files_of_bytes_that_are_not_text_are_refused_with_their_line(tmp_path):
     path = tmp_path / "people.csv"
     path.write_bytes(b"a,b\n1,2\n" * 50_000 + b"x\0y,2\n")
     with pytest.raises(ValueError, match="character of code zero in line 100001"):
-        scan_file(path, ",")
-    path.write_bytes("a,b\nä,2\n".encode("utf-16"))
-    with pytest.raises(ValueError, match=r"cannot be read as csv: .* in line 1, which is not"):
-        read_header(path, ",")
+        TextFile.open(path)
+    path.write_bytes("a,b\n1,2\n".encode("utf-16-le"))
+    with pytest.raises(ValueError, match=r"zero in line 1, .* or pass --encoding utf-16"):
+        TextFile.open(path)
     with pytest.raises(ValueError, match="character of code zero in line 1"):
         Files.open(path)
-    path.write_bytes(b"a,b\n1,2\nx,\xe4\n")
-    with pytest.raises(ValueError, match=r"in line 3, which is not written in UTF-8"):
-        scan_file(path, ",")
+    path.write_bytes(b"a,b\n1,2\nx,\x81\n")  # no letter of Windows either
+    with pytest.raises(ValueError, match="cannot be read as text in UTF-8: line 3 has bytes"):
+        TextFile.open(path)
+    path.write_bytes(b"a,b\n" + b"1,2\n" * 400_000 + b"x,\xc3")  # half a letter, at the end
+    with pytest.raises(ValueError, match="text in UTF-8: line 400002 has bytes"):
+        TextFile.open(path, Layout(encoding="utf8"))
+
+
+LETTERS = "größe;job\n1,5;Büro\n2,5;Café\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"])
+@pytest.mark.parametrize("ending", [".csv", ".txt", ".csv.gz"])
+def test_encoding_delimiter_and_decimal_mark_are_found(encoding, ending, tmp_path):
+    path = tmp_path / f"people{ending}"
+    content = LETTERS.encode(encoding)
+    path.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
+    with pytest.warns(ParityWarning) as notes:
+        found = TextFile.open(path)
+    assert (found.delimiter, found.decimal) == (";", ",")
+    assert found.header() == ["größe", "job"]
+    assert found.scan(["größe", "job"]).written == {"größe": "decimal", "job": "text"}
+    said = [str(note.message) for note in notes]
+    assert f"{path.name} is read with semicolons between fields and decimal commas" in said[-1]
+    guessed = "is not UTF-8 in line 1. It is read as cp1252 (Windows), in which this line is 'größe"
+    assert len(said) == 1 + (encoding == "cp1252")
+    assert (guessed in said[0]) == (encoding == "cp1252")
+
+
+def test_what_is_given_is_not_guessed(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_bytes(LETTERS.encode("mac-roman"))
+    found = TextFile.open(path, Layout(";", ",", "mac-roman"))
+    assert found.header() == ["größe", "job"]
+    assert found.scan().n_rows == 2
+    for given, message in (
+        ({"delimiter": ";;"}, "';;' is not one character"),
+        ({"decimal": "'"}, "is not known. Pass . or a comma"),
+        ({"decimal": ",", "delimiter": ","}, "are both a comma"),
+        ({"encoding": "utf-9"}, "The encoding 'utf-9' is not known"),
+        ({"encoding": "rot13"}, "The encoding 'rot13' is not known"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Layout(**given)
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter", "decimal"),
+    [
+        ("a,b\n1,2\n", ",", "."),
+        ("a;b\n1;2\n", ";", "."),
+        ("a\tb\n1,5\t2\n", "\t", ","),
+        ("a|b\n1.5|2\n", "|", "."),
+        ("pay (net, gross);b\n1;2\n", ";", "."),
+        ("a;b\n1,234;2,000\n", ";", "."),  # thousands, as far as one can tell
+        ("a;b\n1,234;2,00\n", ";", ","),
+        ("a;b\n1,5;2.5\n", ";", "."),
+        ('a;b\n"x;y";2\n', ";", "."),
+        ("a;b\n1;2\n1;2\n1;2;3\n", ";", "."),  # and reading it names line 4
+        ("a,b\n1,2,3\n", ",", "."),
+        ("title; subtitle\nx\ny\n", ",", "."),
+        ("a\n1\n", ",", "."),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:people.csv is read with")
+def test_delimiters_divide_all_rows_alike(text, delimiter, decimal, tmp_path):
+    (tmp_path / "people.csv").write_text(text)
+    found = TextFile.open(tmp_path / "people.csv")
+    assert (found.delimiter, found.decimal) == (delimiter, decimal)
+
+
+@pytest.mark.filterwarnings("ignore:.* is read with", "ignore:.* is not UTF-8")
+def test_estimators_read_files_however_they_are_written(tmp_path):
+    frame = people()[[*FEATURES, "y"]].assign(job=["Büro", "Café"] * 100)
+    whole = ParityRidge().fit(frame[FEATURES], frame["y"], sensitive_features=frame["job"])
+    for encoding, mark in (("cp1252", ","), ("utf-16", "."), ("utf-8", ",")):
+        text = frame.to_csv(sep=";", decimal=mark, index=False).encode(encoding)
+        (tmp_path / "people.txt.gz").write_bytes(gzip.compress(text))
+        model = ParityRidge().fit(tmp_path / "people.txt.gz", "y", sensitive_features="job")
+        assert model.coef_ == pytest.approx(whole.coef_, abs=1e-9)
+        assert set(model.group_counts_) == {"Büro", "Café"}
+    frame.to_csv(tmp_path / "other.csv", index=False)
+    with pytest.raises(ValueError, match="not written alike: the delimiter is ';' in one and ','"):
+        Files.open([tmp_path / "people.txt.gz", tmp_path / "other.csv"])
 
 
 def people(n=200):

@@ -8,7 +8,8 @@ from sklearn.linear_model import LinearRegression
 
 from meanparity import ParityKernelRidge
 from meanparity.losses import SmoothL1
-from reproduction.datasets import Dataset, Trial
+from reproduction import CATALOGUE
+from reproduction.datasets import DATASETS, Dataset, Trial
 from reproduction.declaration import Entry
 from reproduction.measures import descent, predictions, proofs, scores, sweep
 from tests.oracles.metrics import dpd, norm_of_cov, smd
@@ -130,3 +131,15 @@ def test_proofs_can_fail(trial):
     (row,) = proofs(Entry("x", "Ours", parameters=other), trial)
     assert row["smd"] > 0.1
     assert row["linear"] > 0.1
+
+
+def test_nrfc_on_random_fourier_features_reaches_parity():
+    experiment = CATALOGUE["fig:kernel"]
+    entries = {entry.name: entry for entry in experiment.entries}
+    trial = Trial.from_dataset(DATASETS["synthetic_sine"].load("paper"), 0)
+    assert trial.fourier().X.shape == (len(trial.y), 40)  # of four columns besides S
+    found = {name: scores(entries[name], trial)[0] for name in ("NRFC", "NRFC-F", "NRFC-Fs")}
+    for name in ("NRFC-F", "NRFC-Fs"):
+        assert found[name]["smd_train"] < 1e-10 * found[name]["sd"]
+    assert found["NRFC"]["smd_train"] > 0.01 * found["NRFC"]["sd"]
+    assert found["NRFC-F"]["mse_train"] > found["NRFC-Fs"]["mse_train"]  # a larger penalty

@@ -27,12 +27,15 @@ def test_warnings_of_a_method_have_its_name(monkeypatch):
     frame, roles = coded(), Roles("y", ("sex",))
     with pytest.warns(ParityWarning, match="Loud: did not converge"):
         results, curve = compare_methods(frame, roles, setting="linear")
-    assert results["method"].tolist() == [f"meanparity, unfairness {u}" for u in (0, 1)] + ["Loud"]
+    assert results["method"].tolist() == [
+        *(f"meanparity, {what}" for what in ("unfairness 0", "unfairness 1", "untuned")),
+        "Loud",
+    ]
     train = EncodedTable.from_frame(frame, roles, test_size=0.2, seed=0).train
     X = train.X.astype(float)  # as exact as the other methods, although the encoder is not
     predicted = LinearRegression().fit(X, train.y).predict(X)
     gap = mean_parity_gap(None, predicted, **train.metadata)
-    assert results["sum of gaps, training"][2] == pytest.approx(gap)
+    assert results["sum of gaps, training"].iloc[-1] == pytest.approx(gap)
     assert curve.smd[0] == pytest.approx(results["sum of gaps, test"][0])
 
 
@@ -43,5 +46,5 @@ def test_errors_on_held_out_rows(monkeypatch):
     table = EncodedTable.from_frame(frame, roles, test_size=0.2, seed=0)
     model = LinearRegression().fit(table.train.X.astype(float), table.train.y)
     X, y = table.test.X.astype(float), table.test.y
-    assert results["test MSE"][2] == pytest.approx(((y - model.predict(X)) ** 2).mean())
-    assert results["test R²"][2] == pytest.approx(model.score(X, y))
+    assert results["test MSE"].iloc[-1] == pytest.approx(((y - model.predict(X)) ** 2).mean())
+    assert results["test R²"].iloc[-1] == pytest.approx(model.score(X, y))

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from meanparity import ParityWarning
+from meanparity.cli.options import check_can_write
 from meanparity.persistence import Saved, read, save
 from meanparity.tables import (
     Roles,
@@ -188,7 +189,7 @@ def test_empty_groups_time_zones_and_numbers_can_be_saved(tmp_path):
     rows = frame[list(fitted.columns)]
     assert back.predict(rows) == pytest.approx(fitted.pipeline.predict(rows))
     with pytest.warns(
-        ParityWarning, match="'age' has many distinct numbers and is treated as a number"
+        ParityWarning, match="'age' has 300 different numbers and is treated as a number"
     ):
         numbers = fit_table(frame, Roles("salary", ("age",), ignored=("id", "sex")))
     assert numbers.report().summaries[0].banded
@@ -209,15 +210,24 @@ def test_nothing_is_overwritten(tmp_path):
     for more in (
         ("-o", tmp_path / "p.csv"),
         ("--report", tmp_path / "p.csv"),
-        ("-o", tmp_path / "same", "--report", tmp_path / "same"),
     ):
-        with pytest.raises(ValueError, match="is also the name of another input or output file"):
+        with pytest.raises(ValueError, match=r"p\.csv is not the name of an? "):
             run(*fit, *more)
+    compare, same = ("compare", *fit[1:], "-o"), "is also the name of another input or output file"
+    with pytest.raises(ValueError, match=same):
+        run(*compare, tmp_path / "p.csv")
+    with pytest.raises(ValueError, match=same):
+        check_can_write(tmp_path / "new", tmp_path / "new")
     assert (tmp_path / "p.csv").read_bytes() == before
-    with pytest.raises(ValueError, match=r"is not a PNG file\. Name a file that ends with \.png"):
+    with pytest.raises(
+        ValueError, match=r"not the name of a PNG file\. Name a file that ends with \.png"
+    ):
         run("compare", *fit[1:], "--plot", tmp_path / "a.pdf")
     with pytest.raises(ValueError, match="Name the table to write"):
         run("datasets", "-o", tmp_path / "a.csv")
     (tmp_path / "semi.csv").write_text("a;b\n1;2\n")
-    with pytest.raises(ValueError, match="separated by semicolons"):
-        run("fit", tmp_path / "semi.csv", *fit[2:])
+    with (
+        pytest.warns(ParityWarning, match="read with semicolons between fields"),
+        pytest.raises(ValueError, match="has no column 'sex'"),
+    ):
+        fit_table(tmp_path / "semi.csv", Roles("salary", ("sex",)))

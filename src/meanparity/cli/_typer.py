@@ -6,7 +6,8 @@ from meanparity.cli import needs_install
 
 try:
     import typer
+    from typer.core import TyperCommand
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(needs_install(error) or str(error), name=error.name) from error
 
-__all__ = ["typer"]
+__all__ = ["TyperCommand", "typer"]

@@ -10,12 +10,34 @@ from typing import Annotated, Any
 
 from meanparity import __version__
 from meanparity.cli import needs_install
-from meanparity.cli._typer import typer
+from meanparity.cli._typer import TyperCommand, typer
 from meanparity.cli.audit import audit
 from meanparity.cli.compare import compare
 from meanparity.cli.datasets import datasets
 from meanparity.cli.fit import fit
 from meanparity.cli.predict import predict
+from meanparity.cli.words import in_commands
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help lists the options in groups, as plain text."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options, group by group."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                is_argument = parameter.param_type_name == "argument"
+                usual = "Arguments" if is_argument else "Options"
+                group = getattr(parameter, "rich_help_panel", None) or usual
+                groups.setdefault(group, []).append(record)
+        groups["Options"] = groups.pop("Options", [])  # the general ones come last
+        for group, records in groups.items():
+            if records:
+                with formatter.section(group):
+                    formatter.write_dl(records)
+
 
 app = typer.Typer(
     name="meanparity",
@@ -23,6 +45,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -33,7 +56,11 @@ def _help(command: Callable[..., Any]) -> str:
 
 
 for command in (audit, fit, predict, compare, datasets):
-    app.command(help=_help(command))(command)
+    app.command(
+        help=_help(command),
+        cls=GroupedCommand,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )(command)
 
 
 def _version(wanted: bool) -> None:
@@ -46,7 +73,7 @@ def _version(wanted: bool) -> None:
 def _options(
     _: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        typer.Option("-V", "--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
@@ -77,7 +104,7 @@ def _one_line(error: BaseException) -> str:
         return needs_install(error)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.strerror}: {error.filename}"
-    message = " ".join(str(error).split())
+    message = in_commands(str(error))
     if isinstance(error, ValueError | OSError | ImportError | RuntimeError):
         return message or type(error).__name__
     return f"{type(error).__name__}: {message} (run again with --debug to see where)"

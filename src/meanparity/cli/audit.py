@@ -11,6 +11,7 @@ from meanparity.cli import options
 from meanparity.cli._typer import typer
 
 _NOT_EQUIVALENT = 3  # exit status
+_COMPARISON = "Comparison"
 
 
 class WeightKind(StrEnum):
@@ -23,17 +24,30 @@ class WeightKind(StrEnum):
 def audit(
     data: options.Data,
     sensitive: options.Sensitive,
-    target: Annotated[str | None, typer.Option(help="Numeric outcome column.")] = None,
-    control: options.Control = None,
-    prediction: Annotated[
-        str | None, typer.Option(help="Column with the predictions of any model.")
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="Numeric outcome column.", metavar="COLUMN", rich_help_panel=options.COLUMNS
+        ),
     ] = None,
+    prediction: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with the predictions of any model.",
+            metavar="COLUMN",
+            rich_help_panel=options.COLUMNS,
+        ),
+    ] = None,
+    control: options.Control = None,
+    numeric: options.Numeric = None,
+    categorical: options.Categorical = None,
     weight: options.Weight = None,
     weight_kind: Annotated[
         WeightKind,
         typer.Option(
             help="sampling: each row is one person, who stands for others. counts: each row stands "
-            "for as many people, all of them observed."
+            "for as many people, all of them observed.",
+            rich_help_panel=_COMPARISON,
         ),
     ] = WeightKind.sampling,
     shares: Annotated[
@@ -41,21 +55,35 @@ def audit(
         typer.Option(
             help="sampled: the rows are a random sample, so the groups' shares are estimates. "
             "fixed: the shares in the data are those of interest. Or the shares themselves, such "
-            "as F=0.5,M=0.5 (for one sensitive column)."
+            "as F=0.5,M=0.5 (for one sensitive column).",
+            metavar="WORD OR SHARES",
+            rich_help_panel=_COMPARISON,
         ),
     ] = "sampled",
     within: Annotated[
         float | None,
         typer.Option(
             help="Largest gap that would be negligible. The exit status is 3 unless every gap is "
-            "shown to be within ± this value."
+            "shown to be within ± this value.",
+            metavar="GAP",
+            rich_help_panel=_COMPARISON,
         ),
     ] = None,
     confidence: Annotated[
-        float, typer.Option(help="Confidence level of the intervals and of --within.")
+        float,
+        typer.Option(
+            help="Confidence level of the intervals and of --within.",
+            metavar="LEVEL",
+            rich_help_panel=_COMPARISON,
+        ),
     ] = 0.95,
     missing: options.Missing = options.MissingCells.error,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
     json: options.Json = False,
+    quiet: options.Quiet = False,
+    config: options.Config = None,
 ) -> None:
     """Compare the mean outcome or prediction of every group with the overall mean.
 
@@ -68,6 +96,7 @@ def audit(
     --------
     meanparity audit people.csv --target salary --sensitive sex,race
     meanparity audit scored.parquet --prediction score --sensitive sex --within 0.02
+    zcat people.txt.gz | meanparity audit - --target salary --sensitive sex
     """
     import numpy as np
 
@@ -77,30 +106,40 @@ def audit(
 
     if target is None and prediction is None:
         raise ValueError("Name the outcome with --target, or predictions with --prediction.")
-    roles = Roles(target, sensitive, control or (), weight)
-    with options.working():
+    roles = Roles(
+        target,
+        sensitive,
+        control or (),
+        weight,
+        numeric=numeric or (),
+        categorical=categorical or (),
+    )
+    layout = options.layout(delimiter, decimal, encoding)
+    with options.working(quiet), options.local_file(data) as file:
         group_columns = roles.groups
         used = [target, prediction, weight, *group_columns]
         needed = [column for column in used if column is not None]
-        frame = read_frame(data, needed, as_written=group_columns)
-        roles.check(frame, data.name)
+        frame = read_frame(file, needed, as_written=group_columns, layout=layout)
+        roles.check(frame, file.name)
         if prediction is not None:
-            Roles(prediction, ()).check(frame, data.name)
+            Roles(prediction, ()).check(frame, file.name)
         values = roles.numbers(frame, str(prediction or target))
         y = roles.numbers(frame, target) if prediction and target else None
         keep = np.isfinite(values) & (True if y is None else np.isfinite(y))
+        continuous = roles.continuous(frame[keep])
         if missing == "error":
             roles.refuse_empty_cells(frame, keep)
         elif missing == "ignore":
             keep &= frame[group_columns].notna().all(axis=1).to_numpy()
         else:
-            cells = frame[group_columns].astype(object)
+            cells = frame[[c for c in group_columns if c not in continuous]].astype(object)
             frame = with_columns(frame, cells.where(cells.notna(), "(empty)"))
         found = audit_values(
             values[keep],
             y_true=None if y is None else y[keep],
             confidence=confidence,
             within=within,
+            continuous=continuous,
             weight_kind=weight_kind.value,
             shares=_read_shares(shares, frame.loc[keep, sensitive]),
             **roles.metadata(frame[keep]),

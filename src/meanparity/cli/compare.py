@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from meanparity.cli import options
 from meanparity.cli._typer import typer
@@ -13,23 +14,46 @@ def compare(
     data: options.Data,
     target: options.Target,
     sensitive: options.Sensitive,
-    setting: Annotated[
-        options.Setting, typer.Option(help="Compare linear or kernel methods.")
-    ] = options.Setting.linear,
-    rows: Annotated[
-        int, typer.Option(min=50, help="Largest number of rows to use. Some methods are slow.")
-    ] = 2_000,
+    control: options.Control = None,
     exclude_sensitive: options.Exclude = False,
     ignore: options.Ignore = None,
+    setting: Annotated[
+        options.Setting,
+        typer.Option(help="Compare linear or kernel methods.", rich_help_panel=options.MODEL),
+    ] = options.Setting.linear,
+    rows: Annotated[
+        int,
+        typer.Option(
+            min=50,
+            help="Largest number of rows to use. Some methods are slow.",
+            metavar="NUMBER",
+            rich_help_panel=options.ROWS,
+        ),
+    ] = 2_000,
     test_size: options.TestSize = 0.2,
     seed: options.Seed = 0,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
     output: Annotated[Path | None, options.table_file("File for the table of results.")] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="PNG file for a plot, such as compare.png.")
+        Path | None,
+        options.file_of_kind(
+            "--plot",
+            ".png",
+            what="a PNG file",
+            help_text="PNG file for a plot, such as compare.png.",
+        ),
     ] = None,
     json: options.Json = False,
+    quiet: options.Quiet = False,
+    config: options.Config = None,
 ) -> None:
     """Fit this package's model and all other methods to the same rows, and compare them.
+
+    The settings of this package's model are selected on the training rows; the other methods, and
+    a second model of this package, have those of the paper. With --control, gaps are measured
+    within strata; the other methods equalise them over all rows, as they have no control columns.
 
     Examples
     --------
@@ -44,12 +68,12 @@ def compare(
         write_frame,
     )
 
+    options.check_standard_output(output, json)
     options.check_can_write(output, plot, inputs=(data,))
-    if plot is not None and plot.suffix.lower() != ".png":
-        raise ValueError(f"--plot {plot.name} is not a PNG file. Name a file that ends with .png.")
-    roles = Roles(target, sensitive, (), None, ignore or (), exclude_sensitive)
-    with options.working() as progress:
-        frame = read_frame(data, as_written=roles.groups)
+    roles = Roles(target, sensitive, control or (), None, ignore or (), exclude_sensitive)
+    layout = options.layout(delimiter, decimal, encoding)
+    with options.working(quiet) as progress, options.local_file(data) as file:
+        frame = read_frame(file, as_written=roles.groups, layout=layout)
         n_rows = len(frame)
         if n_rows > rows:
             frame = frame.sample(rows, random_state=seed)
@@ -57,28 +81,78 @@ def compare(
             frame, roles, setting=setting.value, test_size=test_size, seed=seed, progress=progress
         )
         if output is not None:
-            write_frame(results, output)
+            with options.written_file(output) as table_file:
+                write_frame(results, table_file)
         if plot is not None:
             with draft_of(plot) as draft:
                 plot_comparison(results, curve, draft, target)
+    if output == options.STANDARD:
+        return
     if json:
         # pandas writes null for infinite numbers
-        layout = {"indent": 1, "force_ascii": False, "double_precision": 15}
-        typer.echo(results.to_json(orient="records", **layout))
+        form = {"indent": 1, "force_ascii": False, "double_precision": 15}
+        typer.echo(results.to_json(orient="records", **form))
         return
-    shown = results.drop(columns="description").set_index("method")
-    from rich.console import Console
-    from rich.table import Column, Table
+    used = f"{min(rows, n_rows):,} of {n_rows:,} rows"
+    text = [_SETTINGS[setting], "", *_lines(results), "", _notes(used, roles.control, test_size)]
+    text += [str(path) for path in (output, plot) if path is not None]
+    typer.echo("\n".join(text))
 
-    headers = [Column(name, justify="right") for name in shown.columns]
-    table = Table(Column("method", no_wrap=True), *headers, box=None, pad_edge=False)
-    for method, *numbers in shown.itertuples():
-        table.add_row(method, *(f"{number:.4g}" for number in numbers))
-    Console().print(table)
-    typer.echo(
-        f"\n{min(rows, n_rows):,} of {n_rows:,} rows. A gap is the difference between a group's "
-        "mean prediction and the overall mean. The methods are described in docs/baselines.md."
+
+_SETTINGS = {
+    options.Setting.linear: (
+        "The penalty of the first two models was selected on the training rows. All\n"
+        "others have the paper's settings, which were not tuned to this table: least\n"
+        "squares without a penalty."
+    ),
+    options.Setting.kernel: (
+        "Penalty and kernel width of the first two models were selected on the training\n"
+        "rows. All others have the paper's settings, which were not tuned to this table:\n"
+        "an RBF kernel with gamma 0.1 and penalty 1, on standardised columns."
+    ),
+}
+_COLUMNS = {
+    "test MSE": ("test", "MSE"),
+    "test R²": ("test", "R²"),
+    "sum of gaps, training": ("gaps,", "training"),
+    "sum of gaps, test": ("gaps,", "test"),
+    "Wasserstein gap, test": ("W gap,", "test"),
+    "seconds": ("", "seconds"),
+}
+
+
+def _lines(results: Any) -> list[str]:
+    """The results as a table of at most 80 letters per line."""
+    cells = [["", *(top for top, _ in _COLUMNS.values())]]
+    cells.append(["method", *(bottom for _, bottom in _COLUMNS.values())])
+    for line in results.to_dict("records"):
+        cells.append([line["method"], *(_number(line[name], name) for name in _COLUMNS)])
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in cells
+    ]
+
+
+def _number(value: float, column: str) -> str:
+    """A number in at most seven letters."""
+    if column == "test R²" and abs(value) < 100:
+        return f"{value:.3f}"
+    return f"{value:.4g}" if 1e-3 <= abs(value) < 1e5 or value == 0 else f"{value:.2g}"
+
+
+def _notes(used: str, control: Any, test_size: float) -> str:
+    where = f", in each stratum of {', '.join(control)}" if control else ""
+    text = (
+        f"{used}, of which a share of {test_size:g} is held out (test). Gaps: sum over the groups "
+        f"of the distance between the group's mean prediction and the overall mean{where} (the "
+        "paper's SMD). W gap: sum over the groups of the Wasserstein distance between the "
+        "predictions in the group and all predictions (its DPD). docs/baselines.md describes the "
+        "methods."
     )
-    for path in (output, plot):
-        if path is not None:
-            typer.echo(str(path))
+    if control:
+        text += (
+            " Only the models of meanparity take control columns into account; the other methods "
+            "equalise over all rows."
+        )
+    return "\n".join(textwrap.wrap(text, 79))

@@ -15,7 +15,9 @@ def datasets(
     name: Annotated[
         str | None, typer.Argument(help="Name of a table. Without a name, all are listed.")
     ] = None,
-    output: Annotated[Path | None, options.table_file("File to write the table to.")] = None,
+    output: Annotated[
+        Path | None, options.table_file("File to write the table to; - prints it as CSV.")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """List the bundled tables, or write one of them to a file.
@@ -37,6 +39,7 @@ def datasets(
         raise ValueError(f"There is no table {name!r}.{hint} The tables are: {', '.join(loaders)}.")
     if output is not None and name is None:
         raise ValueError("Name the table to write, as in: meanparity datasets adult -o adult.csv")
+    options.check_standard_output(output, json)
     options.check_can_write(output)
     found, lines = {}, []
     for key in [name] if name else loaders:
@@ -52,8 +55,10 @@ def datasets(
             f"{facts['target']!r}, sensitive columns {', '.join(facts['sensitive'])}"
         )
         if output is not None:
-            write_frame(bunch.frame, output)
+            with options.written_file(output) as file:
+                write_frame(bunch.frame, file)
             facts["output"] = str(output)
             lines.append(str(output))
         found[key] = facts
-    options.show("\n".join(lines), found, json)
+    if output != options.STANDARD:
+        options.show("\n".join(lines), found, json)

@@ -24,33 +24,82 @@ def fit(
     target: options.Target,
     sensitive: options.Sensitive,
     control: options.Control = None,
-    pool: Annotated[
-        Path | None,
-        typer.Option(help="File of rows to be scored, on which the constraint holds as well."),
-    ] = None,
-    max_gap: Annotated[
-        float | None,
-        typer.Option(
-            help="Largest gap to allow between a group's mean prediction and the overall mean, in "
-            "the units of the target."
-        ),
-    ] = None,
-    unfairness: Annotated[
-        float,
-        typer.Option(
-            help="Share of the unconstrained gaps to allow: 0 enforces equal means, 1 drops the "
-            "constraint."
-        ),
-    ] = 0.0,
-    model: options.Model = options.ModelKind.auto,
+    numeric: options.Numeric = None,
+    categorical: options.Categorical = None,
     exclude_sensitive: options.Exclude = False,
     weight: options.Weight = None,
     ignore: options.Ignore = None,
     missing: options.Missing = options.MissingCells.error,
     test_size: options.TestSize = 0.2,
     seed: options.Seed = 0,
+    pool: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of rows to be scored, on which the constraint holds as well.",
+            metavar="FILE",
+            rich_help_panel=options.ROWS,
+        ),
+    ] = None,
+    model: options.Model = options.ModelKind.auto,
+    loss: Annotated[
+        options.Loss,
+        typer.Option(
+            help="What is minimised. 'auto' recognises outcomes of 0 and 1 (logistic), counts "
+            "(poisson) and positive amounts with a long tail (gamma), and takes this loss if its "
+            "squared error on left-out rows is smaller. Predictions are then probabilities or "
+            "positive numbers.",
+            rich_help_panel=options.MODEL,
+        ),
+    ] = options.Loss.auto,
+    max_gap: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest gap to allow between a group's mean prediction and the overall mean, in "
+            "the units of the target.",
+            metavar="GAP",
+            rich_help_panel=options.MODEL,
+        ),
+    ] = None,
+    unfairness: Annotated[
+        float,
+        typer.Option(
+            help="Share of the unconstrained gaps to allow: 0 enforces equal means, 1 drops the "
+            "constraint.",
+            metavar="SHARE",
+            rich_help_panel=options.MODEL,
+        ),
+    ] = 0.0,
+    degree: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=10,
+            metavar="NUMBER",
+            help="For sensitive numbers: zero covariance with all powers up to this one.",
+            rich_help_panel=options.MODEL,
+        ),
+    ] = 1,
+    min_group_size: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Groups of fewer rows cause a note.",
+            metavar="ROWS",
+            rich_help_panel=options.MODEL,
+        ),
+    ] = 10,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Model file, such as model.meanparity.")
+        Path | None,
+        options.file_of_kind(
+            "--output",
+            ".meanparity",
+            short="-o",
+            what="a model file",
+            help_text="Model file, such as model.meanparity.",
+        ),
     ] = None,
     minimal: Annotated[
         bool,
@@ -58,20 +107,32 @@ def fit(
             "--minimal",
             help="Save only what predicting needs: no results about groups, and one model, so that "
             "meanparity predict cannot change the unfairness.",
+            rich_help_panel=options.OUTPUT,
         ),
     ] = False,
     report: Annotated[
-        Path | None, typer.Option(help="HTML file for the report, such as report.html.")
+        Path | None,
+        options.file_of_kind(
+            "--report",
+            ".html",
+            ".htm",
+            what="an HTML file",
+            help_text="HTML file for the report, such as report.html.",
+        ),
     ] = None,
     min_cell: Annotated[
         int,
         typer.Option(
             min=1,
+            metavar="PEOPLE",
             help="Smallest number of people about whom results are shown. Smaller groups are "
             "merged; bars and shares of fewer people are left out of the report.",
+            rich_help_panel=options.OUTPUT,
         ),
     ] = 1,
     json: options.Json = False,
+    quiet: options.Quiet = False,
+    config: options.Config = None,
 ) -> None:
     """Fit a model whose mean prediction is the same in every group, and audit it.
 
@@ -97,27 +158,46 @@ def fit(
     if minimal and output is None:
         raise ValueError("--minimal applies to the model file. Name a file with -o.")
     options.check_can_write(output, report, inputs=(data, pool))
-    roles = Roles(target, sensitive, control or (), weight, ignore or (), exclude_sensitive)
-    with options.working() as progress:
+    roles = Roles(
+        target,
+        sensitive,
+        control or (),
+        weight,
+        ignore or (),
+        exclude_sensitive,
+        numeric or (),
+        categorical or (),
+    )
+    if pool == options.STANDARD:
+        raise ValueError("The pool cannot be read from standard input. Name a file.")
+    layout = options.layout(delimiter, decimal, encoding)
+    with options.working(quiet) as progress, options.local_file(data) as file:
         fitted = fit_table(
-            data,
+            file,
             roles,
             pool=pool,
             model=model.value,
             unfairness=unfairness,
             max_gap=max_gap,
+            loss=loss.value,
             missing=cast("MissingValues", missing.value),
+            degree=degree,
+            min_group_size=min_group_size,
+            layout=layout,
             test_size=test_size,
             seed=seed,
             progress=progress,
         )
-        digests = {path: file_sha256(path) for path in (data, pool) if path is not None}
-        page = fitted.report(_facts(fitted, data, pool, digests), min_cell=min_cell)
+        digests = {path: file_sha256(path) for path in (file, pool) if path is not None}
+        facts = _facts(fitted, file, pool, digests)
+        if config is not None:
+            facts["options from a file"] = f"{config.name}, SHA-256 {file_sha256(config)}"
+        page = fitted.report(facts, min_cell=min_cell)
         if output is not None:
             progress("saving the model")
             about = fitted.about()
             if not minimal:
-                about |= {"data": data.name, "sha256": digests[data]}
+                about |= {"data": file.name, "sha256": digests[file]}
             save(fitted.pipeline, output, about=about, minimal=minimal)
         if report is not None:
             progress("writing the report")

@@ -11,16 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanparity.data.delimited import Scan, scan_file
+from meanparity.data.delimited import Scan, TextFile
 from meanparity.exceptions import did_you_mean
 
 BATCH_ROWS = 65_536
-SEPARATORS = {"csv": ",", "tsv": "\t"}
 FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".csv": "csv",
-    ".tsv": "tsv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".csv.gz": "csv",
+    ".tsv.gz": "csv",
+    ".txt.gz": "csv",
     ".arrow": "feather",
     ".feather": "feather",
     ".ipc": "feather",
@@ -65,16 +68,16 @@ class Files:
     ----------
     dataset : pyarrow.dataset.Dataset
         The files.
-    separator : str or None
-        The character between fields of CSV and TSV files.
+    texts : tuple of TextFile
+        How each file is written, if these are text files.
     """
 
     dataset: Any
-    separator: str | None = None
+    texts: tuple[TextFile, ...] = ()
 
     @classmethod
     def open(cls, source: Any) -> Files:
-        """Parquet, CSV, TSV or Feather files by path, a folder of them, or a PyArrow dataset."""
+        """Parquet, CSV or Feather files by path, a folder of them, or a PyArrow dataset."""
         try:
             import pyarrow as pa
             import pyarrow.csv
@@ -93,21 +96,25 @@ class Files:
                 f"The files are of different formats, {', '.join(kinds)}. Pass those of one format."
             )
         form: Any = kinds[0]
-        separator = SEPARATORS.get(form)
-        if separator is not None:
+        texts = tuple(map(TextFile.open, paths)) if form == "csv" else ()
+        if texts:
+            written = _common_layout(texts)
             form = pads.CsvFileFormat(
-                pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+                pyarrow.csv.ParseOptions(delimiter=written.delimiter, newlines_in_values=True),
                 # as groups are read as they are written, NA is a value
                 convert_options=pyarrow.csv.ConvertOptions(
-                    strings_can_be_null=True, null_values=[""]
+                    strings_can_be_null=True, null_values=[""], decimal_point=written.decimal
+                ),
+                read_options=pyarrow.csv.ReadOptions(
+                    encoding=written.encoding.removesuffix("-sig")
                 ),
             )
         try:
             dataset = pads.dataset([os.fspath(path) for path in paths], format=form)
             schemas = [part.physical_schema for part in dataset.get_fragments()]
         except (pa.ArrowInvalid, OSError) as error:
-            for path in [] if separator is None else paths:
-                scan_file(path, str(separator))  # which names the line, if it is about one
+            for text in texts:
+                text.scan()  # which names the line, if it is about one
             first = os.fspath(paths[0])
             raise ValueError(f"{first!r} cannot be read as {kinds[0]}: {error}") from error
         for path, schema in zip(paths, schemas, strict=True):
@@ -121,7 +128,7 @@ class Files:
             whole = pa.unify_schemas(schemas, promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise ValueError(f"The files hold columns of different types: {error}") from error
-        return cls(dataset.replace_schema(whole), separator)
+        return cls(dataset.replace_schema(whole), texts)
 
     @property
     def names(self) -> list[str]:
@@ -195,10 +202,10 @@ class Files:
         import pyarrow as pa
         import pyarrow.dataset as pads
 
-        if self.separator is None:
+        if not self.texts:
             return self
         files, form = self.dataset.files, self.dataset.format
-        written = _types([scan_file(Path(file), self.separator, groups) for file in files])
+        written = _types([text.scan(groups) for text in self.texts])
         types = {"whole": pa.int64(), "decimal": pa.float64(), "boolean": pa.bool_()}
         fields = []
         for field in self.dataset.schema:
@@ -210,7 +217,7 @@ class Files:
                 field = field.with_type(pa.float64())
             fields.append(field)
         schema = pa.schema(fields)
-        return Files(pads.dataset(files, schema, form, self.dataset.filesystem), self.separator)
+        return Files(pads.dataset(files, schema, form, self.dataset.filesystem), self.texts)
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Tables of the named columns, one batch of rows at a time."""
@@ -254,7 +261,7 @@ def _files_at(path: Path) -> list[Path]:
     inside = sorted(
         file
         for file in path.rglob("*")
-        if file.suffix.lower() in FORMATS
+        if file_extension(file) in FORMATS
         and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
     )
     if not inside:
@@ -265,14 +272,41 @@ def _files_at(path: Path) -> list[Path]:
     return inside
 
 
+def file_extension(path: Path) -> str:
+    """The extension of a file in small letters; that of a compressed file has two parts.
+
+    Examples
+    --------
+    >>> [file_extension(Path(name)) for name in ("a.CSV", "b.csv.gz", "c.2024.csv", "d")]
+    ['.csv', '.csv.gz', '.csv', '']
+    """
+    parts = path.suffixes[-2:] if path.suffix.lower() == ".gz" else path.suffixes[-1:]
+    return "".join(parts).lower()
+
+
 def _format(path: Path) -> str:
     """The format of a file by its extension."""
-    if path.suffix.lower() not in FORMATS:
+    extension = file_extension(path)
+    if extension not in FORMATS:
         raise ValueError(
-            f"{path.name!r} has the extension {path.suffix!r}. Known are {', '.join(FORMATS)}; "
+            f"{path.name!r} has the extension {extension!r}. Known are {', '.join(FORMATS)}; "
             "pass other files as a pyarrow.dataset.dataset."
         )
-    return FORMATS[path.suffix.lower()]
+    return FORMATS[extension]
+
+
+def _common_layout(texts: Sequence[TextFile]) -> TextFile:
+    """How all files are written."""
+    first = texts[0]
+    for text in texts:
+        for what in ("delimiter", "decimal", "encoding"):
+            here, there = getattr(first, what), getattr(text, what)
+            if here != there:
+                raise ValueError(
+                    f"{first.path.name!r} and {text.path.name!r} are not written alike: the "
+                    f"{what} is {here!r} in one and {there!r} in the other. Save them alike."
+                )
+    return first
 
 
 def _types(scans: Sequence[Scan]) -> dict[str, str]:

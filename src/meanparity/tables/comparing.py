@@ -5,22 +5,24 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from meanparity.baselines import METHODS
+from meanparity.constraints import MeanParity
 from meanparity.displays import COLOURS
 from meanparity.exceptions import warn
 from meanparity.metrics import mean_parity_gap, wasserstein_gap
-from meanparity.tables.encoding import EncodedTable
+from meanparity.tables.encoding import EncodedRows, EncodedTable
 from meanparity.tables.roles import Roles
 from meanparity.tables.selecting import select_estimator
 from meanparity.tradeoff import TradeoffCurve
 
 _MARKERS = "s^vDPX*<>hpd8"
 _OURS = "meanparity"
+_PAPERS = METHODS["Ours"]  # at the settings of the other methods
 _MOST_GROUPS = 20
 
 
@@ -35,17 +37,20 @@ def compare_methods(
 ) -> tuple[pd.DataFrame, TradeoffCurve]:
     """Fit this package's model and all methods of `meanparity.baselines.METHODS` to a table.
 
-    Warnings of a method are raised again with its name.
+    Penalty and kernel width of this package's model are selected on the training rows. The other
+    methods have the paper's settings, and so has a second model of this package. With control
+    columns, gaps are measured within strata, and this package's models equalise means there; the
+    other methods have no control columns. Warnings of a method are raised again with its name.
 
     Parameters
     ----------
     frame : pandas data frame
         The table. Its index numbers the rows, starting from 0.
     roles : Roles
-        The role of each column. The combinations of sensitive values are the groups.
+        The role of each column. The combinations of sensitive values are the groups, so that
+        numbers are not allowed.
     setting : {"linear", "kernel"}, default="linear"
-        Which variants of the methods to use. The penalties of the other methods are those of the
-        paper; that of this package's model is selected as in `fit_table`.
+        Which variants of the methods to use.
     test_size : float, default=0.2
         Share of the rows to hold out.
     seed : int, default=0
@@ -69,7 +74,7 @@ def compare_methods(
     >>> frame["y"] = frame["x"] + (frame["sex"] == "M")
     >>> results, curve = compare_methods(frame, Roles("y", ("sex",)), test_size=0.25)
     >>> results["method"].tolist()[:4]
-    ['meanparity, unfairness 0', 'meanparity, unfairness 1', 'Constant', 'OLS']
+    ['meanparity, unfairness 0', 'meanparity, unfairness 1', 'meanparity, untuned', 'Constant']
     """
     roles.check(frame, "The table")
     for column in roles.sensitive:
@@ -78,13 +83,23 @@ def compare_methods(
                 f"The column {column!r} has {frame[column].nunique()} different values, but "
                 f"these methods compare at most {_MOST_GROUPS} groups. Divide it into bands."
             )
+    if roles.numeric:
+        raise ValueError(
+            "The other methods compare groups and not sensitive numbers, so --numeric (numeric in "
+            "Python) cannot be used here. Divide the column into bands."
+        )
+    roles = replace(roles, categorical=roles.sensitive)
     table = EncodedTable.from_frame(frame, roles, test_size=test_size, seed=seed)
-    (X, y, groups), (X_test, y_test, test_groups) = (
-        # in double precision: not all methods convert the encoder's single precision themselves
-        (rows.X.astype(np.float64), rows.y, roles.combined(rows.metadata["sensitive_features"]))
-        for rows in (table.train, table.test)
+    train_rows, test_rows = table.train, table.test
+    X, y, X_test, y_test = train_rows.X, train_rows.y, test_rows.X, test_rows.y
+    groups, test_groups = (
+        roles.combined(rows.metadata["sensitive_features"]) for rows in (train_rows, test_rows)
     )
     lines = []
+
+    def sum_of_gaps(rows: EncodedRows, predicted: Any) -> float:
+        people = {k: v for k, v in rows.metadata.items() if k != "sample_weight"}
+        return float(mean_parity_gap(None, predicted, **people))
 
     def add_line(name: str, description: str, seconds: float, train: Any, test: Any) -> None:
         mse = float(((y_test - test) ** 2).mean())
@@ -94,8 +109,8 @@ def compare_methods(
                 "description": description,
                 "test MSE": mse,
                 "test R²": float(1 - mse / y_test.var()),
-                "sum of gaps, training": mean_parity_gap(None, train, sensitive_features=groups),
-                "sum of gaps, test": mean_parity_gap(None, test, sensitive_features=test_groups),
+                "sum of gaps, training": sum_of_gaps(train_rows, train),
+                "sum of gaps, test": sum_of_gaps(test_rows, test),
                 "Wasserstein gap, test": wasserstein_gap(
                     None, test, sensitive_features=test_groups
                 ),
@@ -104,13 +119,21 @@ def compare_methods(
         )
 
     progress(_OURS)
-    estimator, _ = select_estimator(table.train, setting, seed=seed)
+    constraint = MeanParity(continuous=[])
+    estimator, _ = select_estimator(table.train, setting, constraint=constraint, seed=seed)
     start = time.perf_counter()
     estimator.fit(X, y, **table.train.metadata)
     seconds = time.perf_counter() - start
     for u, description in ((0.0, "equal means, exactly"), (1.0, "the same without the constraint")):
         predict = estimator.tradeoff_.at(u).predict
         add_line(f"{_OURS}, unfairness {u:g}", description, seconds, predict(X), predict(X_test))
+    progress(f"{_OURS}, untuned")
+    start = time.perf_counter()
+    untuned = _PAPERS.make(setting, constraint=constraint, fit_intercept=True)
+    untuned.fit(X, y, **table.train.metadata)
+    seconds = time.perf_counter() - start
+    description = "the same at the paper's settings, like the methods below"
+    add_line(f"{_OURS}, untuned", description, seconds, untuned.predict(X), untuned.predict(X_test))
     for name, method in METHODS.items():
         if setting not in method.settings or name == "Ours":
             continue
@@ -126,7 +149,8 @@ def compare_methods(
         for message in dict.fromkeys(str(warning.message) for warning in caught):
             warn(f"{name}: {message}")
         add_line(name, method.title, seconds, train, test)
-    curve = estimator.tradeoff_.curve(X_test, y_test, table.test.metadata["sensitive_features"])
+    people = [table.test.metadata.get(f"{role}_features") for role in ("sensitive", "control")]
+    curve = estimator.tradeoff_.curve(X_test, y_test, people[0], control_features=people[1])
     return pd.DataFrame(lines), curve
 
 
@@ -146,6 +170,7 @@ def plot_comparison(results: Any, curve: TradeoffCurve, path: Any, target: str) 
     --------
     >>> import io
     >>> from meanparity.tradeoff import TradeoffCurve
+    >>> import numpy as np
     >>> u = np.array([0.0, 1.0])
     >>> curve = TradeoffCurve(u, mse=1 - 0.5 * u, r2=0.5 * u, smd=u, max_gap=u, norm=u)
     >>> results = pd.DataFrame({"method": ["OLS"], "sum of gaps, test": [0.9], "test MSE": [0.6]})

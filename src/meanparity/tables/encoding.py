@@ -173,6 +173,8 @@ class EncodedTable:
         Encodes the feature columns.
     metadata_kinds : dict
         Kind of values in each sensitive and control column.
+    continuous : list of str
+        Sensitive columns that are numbers.
     train, test : EncodedRows
         Training and held-out rows.
 
@@ -190,6 +192,7 @@ class EncodedTable:
     roles: Roles
     encoder: Encoder
     metadata_kinds: dict[str, str]
+    continuous: list[str]
     train: EncodedRows
     test: EncodedRows
 
@@ -236,14 +239,17 @@ class EncodedTable:
                 )
         if missing == "error":
             roles.refuse_empty_cells(frame)
+        continuous = roles.continuous(frame)
         columns = roles.features(frame)
         kinds = column_kinds(frame, columns)
         metadata_kinds = column_kinds(frame, [*roles.sensitive, *roles.control])
-        frame = with_columns(frame, convert_columns(frame, kinds, "The table"))
-        train, test = _split(roles.combined(frame), test_size, seed)
-        encoder = Encoder.fit(frame[columns].iloc[train], kinds)
-        rows = EncodedRows(encoder.transform(frame[columns]), y, roles.metadata(frame))
-        return cls(roles, encoder, metadata_kinds, rows.take(train), rows.take(test))
+        features = convert_columns(frame, kinds, "The table")
+        groups = replace(roles, sensitive=[c for c in roles.sensitive if c not in continuous])
+        train, test = _split(groups.combined(frame), test_size, seed)
+        encoder = Encoder.fit(features.iloc[train], kinds)
+        rows = EncodedRows(encoder.transform(features), y, roles.metadata(frame))
+        parts = rows.take(train), rows.take(test)
+        return cls(roles, encoder, metadata_kinds, continuous, *parts)
 
     @property
     def names(self) -> list[str]:

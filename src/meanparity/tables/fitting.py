@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from meanparity._typing import MissingValues
+from meanparity.constraints import MeanParity
+from meanparity.data.delimited import ANY_LAYOUT, Layout
 from meanparity.data.fit_input import check_unfairness
 from meanparity.data.pool import Pool
+from meanparity.exceptions import warn
 from meanparity.tables.encoding import EncodedTable
 from meanparity.tables.large_files import fit_batches, sample_rows
+from meanparity.tables.losses import LOSSES, check_loss
 from meanparity.tables.model import TableModel, predict_rows
 from meanparity.tables.reading import TableFile
 from meanparity.tables.roles import Roles
-from meanparity.tables.selecting import MODELS, select_estimator
+from meanparity.tables.selecting import MODELS, select_estimator, select_loss
 
 
 def fit_table(
@@ -25,9 +29,13 @@ def fit_table(
     model: str = "auto",
     unfairness: float = 0.0,
     max_gap: float | None = None,
+    loss: str = "auto",
     missing: MissingValues = "error",
+    degree: int = 1,
+    min_group_size: int = 10,
     test_size: float = 0.2,
     seed: int = 0,
+    layout: Layout = ANY_LAYOUT,
     progress: Callable[[str], None] = lambda message: None,
 ) -> TableModel:
     """Fit a model under mean parity to a table.
@@ -40,8 +48,8 @@ def fit_table(
     Parameters
     ----------
     data : pandas data frame, str or path
-        A table with numbers, text, dates and empty cells, or a CSV, TSV, Parquet or Feather file,
-        of which sensitive and control columns are read as they are written; see `read_frame`.
+        A table with numbers, text, dates and empty cells, or a file, of which sensitive and control
+        columns are read as they are written; see `read_frame`.
     roles : Roles
         The role of each column.
     pool : pandas data frame, str or path, optional
@@ -49,13 +57,21 @@ def fit_table(
     model : {"auto", "linear", "kernel"}, default="auto"
         "auto" selects the model with the smaller error on left-out rows.
     unfairness, max_gap
-        As in `ParityRidge`.
+        As in `ParityRidge`. An unfairness between 0 and 1 needs the squared error.
+    loss : {"auto", "squared", "logistic", "poisson", "gamma"}, default="auto"
+        What is minimised. "auto" recognises outcomes of 0 and 1, counts, and amounts, and takes
+        their loss if that has the smaller squared error on left-out rows. With these losses,
+        predictions are probabilities or positive numbers, whose means are equal.
     missing : {"error", "ignore", "group"}, default="error"
         What to do with empty sensitive and control cells, as in `MeanParity`.
+    degree, min_group_size
+        As in `MeanParity`.
     test_size : float, default=0.2
         Share of the rows to hold out.
     seed : int, default=0
         Random seed.
+    layout : Layout
+        How text files are written, if that should not be found out.
     progress : callable, optional
         Receives messages about what is being done.
 
@@ -77,8 +93,10 @@ def fit_table(
     """
     if model not in MODELS:
         raise ValueError(f"model={model!r} is not known. Pass one of {', '.join(MODELS)}.")
+    if loss not in LOSSES:
+        raise ValueError(f"loss={loss!r} is not known. Pass one of {', '.join(LOSSES)}.")
     check_unfairness(unfairness)
-    file = TableFile(data, roles.groups) if isinstance(data, str | Path) else None
+    file = TableFile(data, roles.groups, layout) if isinstance(data, str | Path) else None
     large_file = file if file is not None and file.is_large else None
     if large_file is not None:
         progress("reading a sample")
@@ -90,22 +108,47 @@ def fit_table(
     table = EncodedTable.from_frame(frame, roles, test_size=test_size, seed=seed, missing=missing)
     if isinstance(pool, str | Path):
         texts = {name: "str" for name, kind in table.metadata_kinds.items() if kind == "text"}
-        pool = TableFile(pool, roles.groups).read(texts)
+        pool = TableFile(pool, roles.groups, layout).read(texts)
     pool_rows = None if pool is None else table.encode_pool(pool)
     encoded_pool = None if pool_rows is None else Pool(pool_rows.X, **pool_rows.metadata)
     progress("selecting the model")
+    constraint = MeanParity(
+        continuous=table.continuous, degree=degree, missing=missing, min_group_size=min_group_size
+    )
     estimator, selection = select_estimator(
         table.train,
         model,
-        missing=missing,
+        constraint=constraint,
         seed=seed,
         large=large_file is not None,
         progress=progress,
     )
-    estimator.set_params(unfairness=unfairness, max_gap=max_gap)
+    squared = estimator
+    if large_file is None and unfairness in (0.0, 1.0):
+        check_loss(loss, table.train.y, str(roles.target))
+        progress("selecting the loss")
+        estimator, chosen = select_loss(squared, loss, table.train, seed=seed)
+        selection += f"; {chosen}" if chosen else ""
+    elif loss not in ("auto", "squared"):
+        reason = (
+            "needs all rows in memory, but the file is read in batches"
+            if large_file is not None
+            else f"has no model with unfairness {unfairness:g}. Limit the gaps with --max-gap "
+            "(max_gap in Python) instead"
+        )
+        raise ValueError(f"The loss {loss!r} {reason}, or pass the loss squared.")
+    for candidate in (estimator, squared):
+        candidate.set_params(unfairness=unfairness, max_gap=max_gap)
     if large_file is None:
         progress("fitting")
-        estimator.fit(table.train.X, table.train.y, **table.train.metadata, pool=encoded_pool)
+        people = {**table.train.metadata, "pool": encoded_pool}
+        try:
+            estimator.fit(table.train.X, table.train.y, **people)
+        except ValueError as error:
+            if loss != "auto" or estimator is squared:
+                raise
+            warn(f"The squared error is minimised, as the other loss failed: {error}")
+            estimator = squared.fit(table.train.X, table.train.y, **people)
         progress("predicting")
         train = predict_rows(estimator, "training rows", table.train, constrained=True)
     else:

@@ -13,7 +13,28 @@ from meanparity._typing import FloatArray
 _MOST_CATEGORIES = 100  # a text column with more values is not treated as categories
 _LARGEST = 1e38  # squares of larger numbers are infinite, or nearly so
 _CODE = r"\s*[+-]?0[0-9]"  # a number with leading zeros
+# texts that are empty cells in columns that do not keep what is written, as pandas has it
+EMPTY = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+)
 _UNSUPPORTED = (list, dict, set, tuple, bytes, np.ndarray)
+
+
+def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any] | pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with some columns added or replaced, whatever they are called.
+
+    `DataFrame.assign` would not take a column named ``self``.
+
+    Examples
+    --------
+    >>> with_columns(pd.DataFrame({"self": [1], "b": [2]}), {"self": [3]}).values.tolist()
+    [[3, 2]]
+    """
+    frame = frame.copy(deep=False)
+    for name in columns:
+        frame[name] = columns[name]
+    return frame
 
 
 def column_kinds(frame: pd.DataFrame, columns: Sequence[str]) -> dict[str, str]:
@@ -77,7 +98,7 @@ def convert_columns(frame: pd.DataFrame, kinds: Mapping[str, str], name: str) ->
                     f"but the model was fitted to {kind}s here. Correct or empty the cell."
                 )
         elif values.dtype.kind in "biuf":
-            values = values.map(_number_as_text).astype("str")
+            values = values.map(number_as_text).astype("str")
         if kind == "number":
             values = pd.Series(finite_numbers(values, column, name), values.index)
         elif kind == "text":
@@ -123,23 +144,10 @@ def _distinct_texts(values: pd.Series) -> set[str]:
     return {str(value) for value in values.dropna().unique()}
 
 
-def _number_as_text(value: Any) -> Any:
+def number_as_text(value: Any) -> Any:
     """A number as the text of a category: 1.0, as read from a column with empty cells, is "1"."""
     if pd.isna(value):
         return None
-    return str(int(value)) if float(value).is_integer() else str(value)
-
-
-def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any] | pd.DataFrame) -> pd.DataFrame:
-    """A frame in which some columns are replaced, whatever they are called.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"self": [1], "other": [2]})
-    >>> with_columns(frame, {"self": [3]}).to_dict("list"), frame["self"].tolist()
-    ({'self': [3], 'other': [2]}, [1])
-    """
-    replaced = frame.copy(deep=False)
-    for name, values in columns.items():
-        replaced[name] = values
-    return replaced
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

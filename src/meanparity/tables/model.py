@@ -10,8 +10,11 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
+from meanparity._typing import FloatArray
 from meanparity.report import PredictedRows, Report, Slider, make_report
 from meanparity.tables.encoding import EncodedRows, EncodedTable
+from meanparity.tables.known_groups import KnownGroups
+from meanparity.tables.losses import predict_ends, predict_values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,13 +69,23 @@ class TableModel:
         return make_report(
             self.row_sets,
             comparison=self.estimator.tradeoff_.comparison,
-            slider=Slider.of(self.estimator),
+            slider=_slider(self.estimator),
             target=str(table.roles.target),
             columns=(features, train),
             origin=dict(table.encoder.origin),
             facts={"model": self.selection, **(facts or {})},
             min_cell=min_cell,
         )
+
+    def _groups(self) -> KnownGroups:
+        """The groups of the rows on which the constraint was imposed."""
+        frames = []
+        for rows in self.row_sets:
+            if rows.constrained:
+                parts = [rows.sensitive_features, rows.control_features]
+                frames.append(pd.concat([part for part in parts if part is not None], axis=1))
+        missing = self.estimator.constraint.missing
+        return KnownGroups.from_rows(frames, self.table.continuous, missing)
 
     def about(self) -> dict[str, Any]:
         """Return what `score_file` needs to know about a model file."""
@@ -81,6 +94,7 @@ class TableModel:
             "target": str(roles.target),
             "sensitive": list(roles.sensitive),
             "control": list(roles.control),
+            "groups": self._groups().as_dict(),
             "columns": self.columns,
             "kinds": self.table.encoder.kinds,
             "categories": self.table.encoder.categories,
@@ -89,11 +103,37 @@ class TableModel:
         }
 
 
+def _slider(estimator: Any) -> Slider:
+    """The models of the report; with a link function, mixtures of the predictions of both ends."""
+    if not _has_link(estimator):
+        return Slider.of(estimator)
+    limit = estimator.max_gap
+    if limit is None:
+        return Slider.dial(estimator.unfairness_)
+    return Slider.dial(None, f"gaps of at most {limit:.4g}")
+
+
+def _columns(estimator: Any, X: FloatArray) -> FloatArray:
+    """Predictions of the constrained and of the free model, and further columns: (n, c)."""
+    slider = _slider(estimator)
+    if not _has_link(estimator):
+        return slider.columns(estimator, X)
+    ends = predict_ends(estimator, X)
+    if len(slider.model) == 2:
+        return ends
+    return np.column_stack([ends, predict_values(estimator, X) - ends[:, 1]])
+
+
+def _has_link(estimator: Any) -> bool:
+    loss = getattr(estimator.tradeoff_, "loss", None)
+    return loss is not None and not loss.is_identity
+
+
 def predict_rows(
     estimator: Any, name: str, rows: EncodedRows, *, constrained: bool = False
 ) -> PredictedRows:
     """Predict encoded rows with the constrained and the unconstrained model."""
-    fair, free, *further = Slider.of(estimator).columns(estimator, rows.X).T
+    fair, free, *further = _columns(estimator, rows.X).T
     return PredictedRows(
         name,
         fair,

@@ -1,6 +1,6 @@
-"""Reading tables from CSV, TSV, Parquet and Feather files, at once or in batches of rows.
+"""Reading tables from text, Parquet, Feather and Excel files, at once or in batches of rows.
 
-Every row of a CSV or TSV file is checked by `meanparity.data.delimited` before pandas reads it.
+Every row of a text file is checked by `meanparity.data.delimited` before pandas reads it.
 """
 
 from __future__ import annotations
@@ -15,29 +15,34 @@ from typing import Any
 
 import pandas as pd
 
-from meanparity.data.delimited import ENCODING, Scan, read_header, scan_file
-from meanparity.data.files import FORMATS, SEPARATORS
+from meanparity.data.delimited import ANY_LAYOUT, Layout, Scan, TextFile
+from meanparity.data.files import FORMATS as FILE_FORMATS
+from meanparity.data.files import file_extension
 from meanparity.linalg.memory import require_memory
+from meanparity.tables.kinds import EMPTY
+from meanparity.tables.workbooks import Workbook
 
-_MEMORY_FACTORS = {"csv": 4, "tsv": 4, "parquet": 12, "feather": 4}  # memory over file size
+FORMATS = {**FILE_FORMATS, ".xlsx": "xlsx"}
+# memory over file size; a compressed text takes about four times as much
+_MEMORY_FACTORS = {"csv": 4, "parquet": 12, "feather": 4, "xlsx": 4}
+_COMPRESSED = 5
 _CELL = 8  # bytes that a cell takes at least
 _BATCH_ROWS = 100_000
 LARGE = 2**30  # bytes: a table that would take more memory is read in batches
 # Columns that pandas reads as they are written, and how, by what `delimited` calls their cells
 _TYPES = {"whole": "Int64", "decimal": "float64", "boolean": "boolean"}
-# In all other columns these texts are empty cells, as pandas has it
-_EMPTY = (
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
-)
 
 
 def read_frame(
-    path: str | Path, columns: Sequence[str] | None = None, *, as_written: Sequence[str] = ()
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    *,
+    as_written: Sequence[str] = (),
+    layout: Layout = ANY_LAYOUT,
 ) -> pd.DataFrame:
-    r"""Read a table from a CSV, TSV, Parquet or Feather file.
+    r"""Read a table from a CSV, TSV, TXT, Parquet, Feather or XLSX file.
 
-    A row of a CSV or TSV file that has more or fewer fields than the header is refused.
+    A row of a text file that has more or fewer fields than the header is refused.
 
     Parameters
     ----------
@@ -46,9 +51,11 @@ def read_frame(
     columns : sequence of str, optional
         The columns that are needed. The other columns of a large file are not kept.
     as_written : sequence of str, default=()
-        Columns of CSV and TSV files, such as those of groups, in which every text is a value, also
-        ``NA`` and ``None``. They become numbers or booleans only if that changes no cell: a column
-        that contains ``007`` stays text. Parquet and Feather files store the types of columns.
+        Columns of text files, such as those of groups, in which every text is a value, also ``NA``
+        and ``None``. They become numbers or booleans only if that changes no cell: a column that
+        contains ``007`` stays text. Parquet, Feather and Excel files store types.
+    layout : Layout
+        Delimiter, decimal mark and encoding of a text file, if they should not be found out.
 
     Returns
     -------
@@ -67,7 +74,7 @@ def read_frame(
     >>> read_frame(path, as_written=["office"])["office"].tolist()
     ['007', 'NA']
     """
-    file = TableFile(path, as_written)
+    file = TableFile(path, as_written, layout)
     if columns is None or not file.is_large:
         return file.read()
     batches = (batch[[c for c in columns if c in batch]] for batch in file.batches())
@@ -82,12 +89,12 @@ def file_format(path: Path) -> str:
     >>> file_format(Path("people.parquet"))
     'parquet'
     """
-    form = FORMATS.get(path.suffix.lower())
-    if form is None:
+    extension = file_extension(path)
+    if extension not in FORMATS:
         raise ValueError(
-            f"{path.name!r} has the extension {path.suffix!r}. Use one of {', '.join(FORMATS)}."
+            f"{path.name!r} has the extension {extension!r}. Use one of {', '.join(FORMATS)}."
         )
-    return form
+    return FORMATS[extension]
 
 
 def file_sha256(path: str | Path) -> str:
@@ -102,13 +109,18 @@ class TableFile:
     Parameters
     ----------
     path : str or path
-        A CSV, TSV, Parquet or Feather file. Its name and its header are checked at once.
+        A CSV, TSV, TXT, Parquet, Feather or XLSX file. Its name and its header are checked at once.
     as_written : sequence of str, default=()
         Columns that keep their text; see `read_frame`.
+    layout : Layout
+        How a text file is written, if that should not be found out.
     """
 
-    def __init__(self, path: str | Path, as_written: Sequence[str] = ()) -> None:
+    def __init__(
+        self, path: str | Path, as_written: Sequence[str] = (), layout: Layout = ANY_LAYOUT
+    ) -> None:
         self.path = Path(path)
+        self._layout = layout
         self._as_written = tuple(as_written)
         if not self.path.exists():
             raise FileNotFoundError(f"There is no file {str(self.path)!r}.")
@@ -117,22 +129,25 @@ class TableFile:
         self.format = file_format(self.path)
         size = self.path.stat().st_size
         if not size:
-            raise ValueError(f"{str(self.path)!r} is empty. Pass a file with a header and rows.")
-        self._check_header()
+            raise ValueError(f"{self.path.name} is empty. Pass a file with a header and rows.")
+        self._refuse_repeated(self.names)  # which pandas would rename
+        size *= _COMPRESSED if self.path.suffix.lower() == ".gz" else 1
         self._memory = max(_MEMORY_FACTORS[self.format] * size, self._smallest_memory())
 
     @cached_property
     def names(self) -> list[str]:
         """Names of the columns."""
-        if self.format in SEPARATORS:
-            return read_header(self.path, SEPARATORS[self.format])
+        if self.format == "csv":
+            return self._text.header()
+        if self.format == "xlsx":
+            return self._workbook.names
         with self._readable_errors():
             return list(self._dataset.schema.names)
 
     @property
     def is_large(self) -> bool:
         """Whether the table should be read in batches of rows."""
-        return self._memory > LARGE
+        return self._memory > LARGE and self.format != "xlsx"
 
     def read(self, types: Mapping[str, str] | None = None) -> pd.DataFrame:
         """Read the whole table. The index counts its rows, starting from 0.
@@ -140,11 +155,13 @@ class TableFile:
         Parameters
         ----------
         types : mapping of str to str, optional
-            Types in which to read columns of CSV and TSV files, whatever they look like.
+            Types in which to read columns of text files, whatever they look like.
         """
         what = f"The table in {self.path.name}"
         require_memory(self._memory, what=what, advice="Free some memory.")
-        if self.format in SEPARATORS:
+        if self.format == "xlsx":
+            frame = self._workbook.read(as_written=self._as_written, as_text=types or {})
+        elif self.format == "csv":
             options = self._csv_options({**self._written_types, **(types or {})})
             with self._readable_errors():
                 frame = pd.read_csv(self.path, low_memory=False, **options)
@@ -165,19 +182,22 @@ class TableFile:
         Parameters
         ----------
         types : mapping of str to str, optional
-            Types in which to read columns of CSV and TSV files, whatever they look like.
+            Types in which to read columns of text files, whatever they look like.
         """
         rows = 0
         for batch in self._unchecked_batches(types or {}):
             yield self._number_rows(batch, rows)
             rows += len(batch)
-        if self.format in SEPARATORS:
+        if self.format == "csv":
             self._require_all_rows(rows)
         self._refuse_empty(rows)
 
     def _unchecked_batches(self, types: Mapping[str, str]) -> Iterator[pd.DataFrame]:
-        if self.format in SEPARATORS:
+        if self.format == "csv":
             yield from self._csv_batches({**self._csv_types, **types})
+            return
+        if self.format == "xlsx":
+            yield self.read(types)
             return
         with self._readable_errors():
             for batch in self._dataset.to_batches(batch_size=_BATCH_ROWS):
@@ -192,7 +212,7 @@ class TableFile:
 
     @cached_property
     def _csv_types(self) -> dict[str, str]:
-        """Types of the columns of a CSV or TSV file, from all of its rows."""
+        """Types of the columns of a text file, from all of its rows."""
         kinds: dict[str, set[str]] = {}
         for batch in self._csv_batches(self._written_types, low_memory=False):
             for name, column in batch.items():
@@ -208,9 +228,19 @@ class TableFile:
         return types | self._written_types
 
     @cached_property
+    def _text(self) -> TextFile:
+        """How a text file is written."""
+        return TextFile.open(self.path, self._layout)
+
+    @cached_property
+    def _workbook(self) -> Workbook:
+        with self._readable_errors():
+            return Workbook.open(self.path)
+
+    @cached_property
     def _scan(self) -> Scan:
-        """What is in the rows of a CSV or TSV file, each of which is checked."""
-        return scan_file(self.path, SEPARATORS[self.format], self._as_written)
+        """What is in the rows of a text file, each of which is checked."""
+        return self._text.scan(self._as_written)
 
     @property
     def _written_types(self) -> dict[str, str]:
@@ -219,13 +249,14 @@ class TableFile:
 
     def _csv_options(self, types: Mapping[str, str]) -> dict[str, Any]:
         options: dict[str, Any] = {
-            "sep": SEPARATORS[self.format],
-            "encoding": ENCODING,
+            "sep": self._text.delimiter,
+            "decimal": self._text.decimal,
+            "encoding": self._text.encoding,
             "index_col": False,
             "dtype": dict(types),
         }
         if self._scan.written:
-            empty = {name: [*_EMPTY] for name in self._scan.names}
+            empty = {name: [*EMPTY] for name in self._scan.names}
             empty |= {name: [""] for name in self._scan.written}
             options |= {"na_values": empty, "keep_default_na": False}
         return options
@@ -238,18 +269,12 @@ class TableFile:
 
     def _smallest_memory(self) -> int:
         """Bytes that the cells take at least, which may be many in few compressed ones."""
-        if self.format in SEPARATORS:
+        if self.format == "csv":
             return 0
+        if self.format == "xlsx":
+            return _MEMORY_FACTORS["xlsx"] * self._workbook.size
         with self._readable_errors():
             return int(_CELL * self._dataset.count_rows() * len(self._dataset.schema))
-
-    def _check_header(self) -> None:
-        # pandas would rename repeated columns of a CSV file
-        self._refuse_repeated(self.names)
-        if self.format in SEPARATORS and len(self.names) == 1 and ";" in self.names[0]:
-            raise ValueError(
-                f"The columns of {self.path.name} are separated by semicolons. Save it with commas."
-            )
 
     def _number_rows(self, frame: pd.DataFrame, first: int) -> pd.DataFrame:
         frame.columns = [str(name) for name in frame.columns]
@@ -265,7 +290,7 @@ class TableFile:
             )
 
     def _require_all_rows(self, rows: int) -> None:
-        """Refuse a CSV file whose rows pandas does not divide as they were checked."""
+        """Refuse a text file whose rows pandas does not divide as they were checked."""
         if rows != self._scan.n_rows:
             raise ValueError(
                 f"{self.path.name} has {self._scan.n_rows:,} rows, but {rows:,} if lines of blanks "
@@ -283,6 +308,8 @@ class TableFile:
 
         try:
             yield
+        except ModuleNotFoundError:
+            raise
         except Exception as error:
             damaged = isinstance(error, pa.ArrowException) or (
                 isinstance(error, OSError) and error.errno is None  # PyArrow's, about the content
@@ -293,5 +320,5 @@ class TableFile:
             if isinstance(error, MemoryError):
                 reason = f"it asks for more memory than there is ({reason})"
             raise ValueError(
-                f"{str(self.path)!r} cannot be read as {self.format}: {reason}"
+                f"{self.path.name} cannot be read as {self.format}: {reason}"
             ) from error

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from meanparity._typing import FloatArray
-from meanparity.exceptions import did_you_mean
+from meanparity.data.rows import Rows
+from meanparity.exceptions import did_you_mean, warn
 from meanparity.tables.kinds import finite_numbers, parse_cells
 
 _MOST_LISTED = 20  # columns named in an error message
@@ -32,6 +33,9 @@ class Roles:
         Columns to leave out, such as identifiers.
     exclude_sensitive : bool
         Do not use the sensitive columns as features.
+    numeric, categorical : sequence of str
+        Sensitive columns that are numbers, and those of which every value is a group. Those that
+        are in neither are recognised, see `continuous`.
 
     Examples
     --------
@@ -47,6 +51,8 @@ class Roles:
     weight: str | None = None
     ignored: Sequence[str] = ()
     exclude_sensitive: bool = False
+    numeric: Sequence[str] = ()
+    categorical: Sequence[str] = ()
 
     @property
     def groups(self) -> list[str]:
@@ -96,6 +102,42 @@ class Roles:
             )
         return finite_numbers(values, column, "The table")
 
+    def continuous(self, frame: pd.DataFrame) -> list[str]:
+        """The sensitive columns that are numbers: those named so, and those that are recognised.
+
+        As in `MeanParity`, columns of numbers with many different values are recognised; a note
+        says so.
+        """
+        for column in (*self.numeric, *self.categorical):
+            if column not in self.sensitive:
+                raise ValueError(
+                    f"{column!r} is named as numeric or categorical, but is not one of the "
+                    f"sensitive columns {', '.join(self.sensitive)}."
+                )
+            if column in self.numeric and column in self.categorical:
+                raise ValueError(f"{column!r} is named as numeric and as categorical. Choose one.")
+        for column in self.numeric:
+            values, bad = parse_cells(frame[column], "number")
+            if len(bad) or values.dtype.kind not in "iuf":
+                first = bad.iloc[0] if len(bad) else frame[column].dropna().iloc[0]
+                raise ValueError(
+                    f"The column {column!r} is named as numeric, but contains {first!r}. Correct "
+                    "the cell, or leave the column out of --numeric (numeric in Python)."
+                )
+        unnamed = [c for c in self.sensitive if c not in (*self.numeric, *self.categorical)]
+        found: tuple[str, ...] = ()
+        if unnamed:
+            found = Rows.from_columns(frame[unnamed], missing="ignore").schema.continuous
+        for column in found:
+            warn(
+                f"The sensitive column {column!r} has {frame[column].nunique():,} different "
+                "numbers and is treated as a number: it has no groups, and parity means zero "
+                f"covariance of the predictions with it. Pass --numeric {column} to confirm this, "
+                f"or --categorical {column} to make every value a group (fields of Roles in "
+                "Python)."
+            )
+        return [column for column in self.sensitive if column in (*self.numeric, *found)]
+
     def metadata(self, frame: pd.DataFrame) -> dict[str, Any]:
         """Return sensitive columns, control columns and weights as parameters of `fit`."""
         metadata = {"sensitive_features": frame[list(self.sensitive)]}
@@ -114,6 +156,8 @@ class Roles:
 
     def combined(self, frame: pd.DataFrame) -> pd.Series:
         """Return the sensitive values of each row as one text, such as "F, white"."""
+        if not self.sensitive:
+            return pd.Series("", frame.index)
         first, *others = (frame[column].astype(object).map(str) for column in self.sensitive)
         return first.str.cat(others, sep=", ") if others else first
 

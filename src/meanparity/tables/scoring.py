@@ -8,9 +8,14 @@ from pathlib import Path
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
+from meanparity.data.delimited import ANY_LAYOUT, Layout
+from meanparity.data.fit_input import check_unfairness
 from meanparity.exceptions import warn
 from meanparity.persistence import Saved
 from meanparity.tables.encoding import Encoder
+from meanparity.tables.kinds import with_columns
+from meanparity.tables.known_groups import KnownGroups
+from meanparity.tables.losses import predict_ends, predict_values
 from meanparity.tables.reading import TableFile
 from meanparity.tables.writing import write_batches
 
@@ -18,7 +23,13 @@ _NEEDED = {"columns", "kinds", "categories", "target", "unfairness"}
 
 
 def score_file(
-    saved: Saved, source: str | Path, out: str | Path, *, unfairness: float | None = None
+    saved: Saved,
+    source: str | Path,
+    out: str | Path,
+    *,
+    unfairness: float | None = None,
+    strict: bool = False,
+    layout: Layout = ANY_LAYOUT,
 ) -> int:
     """Copy the rows of a file with one more column, the predictions.
 
@@ -29,8 +40,14 @@ def score_file(
     source, out : str or path
         Input and output files. Their extensions determine the formats.
     unfairness : float, optional
-        Position between the constrained (0) and the unconstrained model (1); by default that of
+        Position between the predictions of the constrained model (0) and of the unconstrained one
+        (1); by default that of
         the saved model, which is the only one that a minimal file contains.
+    strict : bool, default=False
+        Refuse rows whose sensitive or control cells are empty, or have values that the model was
+        not fitted to, instead of counting them in a warning.
+    layout : Layout
+        How a text file is written, if that should not be found out.
 
     Returns
     -------
@@ -71,22 +88,35 @@ def score_file(
                 "without --unfairness, or fit the model again without --minimal (unfairness=None "
                 "and minimal=False in Python)."
             )
-        estimator = estimator.tradeoff_.at(unfairness)
+        check_unfairness(unfairness)
     target, name = f"predicted {about['target']}", Path(source).name
     text_columns = {column: "str" for column, kind in encoder.kinds.items() if kind == "text"}
     # columns that are only copied keep what is written in them, such as the identifier 007
-    copied = [column for column in TableFile(source).names if column not in encoder.kinds]
+    names = TableFile(source, layout=layout).names
+    copied = [column for column in names if column not in encoder.kinds]
     as_written = [*about.get("sensitive", ()), *about.get("control", ()), *copied]
     unknown: dict[str, set[str]] = {}
+    known = KnownGroups.from_about(about)
+    outside = known.nobody()
+    if strict:
+        known.refuse_missing_columns(names, name)
 
     def scored_batches() -> Iterator[pd.DataFrame]:
-        for batch in TableFile(source, as_written).batches(text_columns):
+        nonlocal outside
+        for batch in TableFile(source, as_written, layout).batches(text_columns):
             if target in batch.columns:
                 raise ValueError(f"{name} already has a column {target!r}. Rename it.")
             X, found = encoder.encode(batch, name)
             for column, values in found.items():
                 unknown.setdefault(column, set()).update(values)
-            yield batch.assign(**{target: estimator.predict(X)})
+            outside += known.look_at(batch)
+            if strict:
+                outside.refuse(name)
+            if unfairness is None:
+                predicted = predict_values(estimator, X)
+            else:
+                predicted = predict_ends(estimator, X) @ [1 - unfairness, unfairness]
+            yield with_columns(batch, {target: predicted})
 
     n_rows = write_batches(scored_batches(), out)
     for column, values in unknown.items():
@@ -95,4 +125,5 @@ def score_file(
             f"{name} has {count} of {column!r} that did not occur in the training rows, such as "
             f"{min(values)!r}. They are treated as none of the known values."
         )
+    outside.note(name)
     return n_rows

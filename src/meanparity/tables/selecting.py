@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from meanparity._typing import MissingValues
 from meanparity.constraints import MeanParity
 from meanparity.estimators import (
     ParityKernelRidge,
@@ -19,12 +19,16 @@ from meanparity.estimators import (
 from meanparity.exceptions import ParityWarning
 from meanparity.solvers import Nystrom
 from meanparity.tables.encoding import EncodedRows
+from meanparity.tables.losses import KINDS, error_on_folds, recognise_loss, select_penalty
 
 MODELS = ("auto", "linear", "kernel")
 _EXACT_ROWS = 2_000  # up to this many rows the kernel model is exact
 _SELECTION_ROWS = 20_000  # penalty and kernel width are selected on at most this many rows
 _MOST_CELLS = 200  # combinations of sensitive and control values that leave-one-out supports
 _LANDMARKS = 500
+_LOSS_ROWS = 1_000  # other losses are compared on at most this many rows
+_LOSS_LANDMARKS = 100  # with this many landmarks
+_EXACT_LOSS_ROWS = 1_000  # up to this many rows a kernel model with another loss is exact
 _SCREENED_ROWS = 2_500  # the width is selected on at most this many rows,
 _SCREENED_LANDMARKS = 200  # with this many landmarks
 _WIDTHS = (0.1, 0.3, 1.0, 3.0)  # candidates for gamma, times the number of columns
@@ -34,7 +38,7 @@ def select_estimator(
     rows: EncodedRows,
     model: str,
     *,
-    missing: MissingValues = "error",
+    constraint: MeanParity | None = None,
     seed: int = 0,
     large: bool = False,
     progress: Callable[[str], None] = lambda message: None,
@@ -45,8 +49,10 @@ def select_estimator(
     ----------
     rows : EncodedRows
         Training rows.
-    model, missing, seed
+    model, seed
         As in `fit_table`.
+    constraint : MeanParity, optional
+        What has to hold.
     large : bool, default=False
         Whether the estimator will be fitted to many more rows than these.
     progress : callable, optional
@@ -63,7 +69,7 @@ def select_estimator(
     rows = _sample(rows, _SELECTION_ROWS, seed)
     columns = [rows.metadata.get(f"{role}_features") for role in ("sensitive", "control")]
     cells = np.prod([len(frame.drop_duplicates()) for frame in columns if frame is not None])
-    options: dict[str, Any] = {"constraint": MeanParity(missing=missing)}
+    options: dict[str, Any] = {"constraint": constraint or MeanParity()}
     cv = None if cells <= _MOST_CELLS else 5
     candidates: dict[str, tuple[float, Any, str]] = {}
     if model in ("auto", "linear"):
@@ -100,6 +106,57 @@ def select_estimator(
             f"for a {name} model"
         )
     return estimator, description
+
+
+def select_loss(estimator: Any, loss: str, rows: EncodedRows, *, seed: int = 0) -> tuple[Any, str]:
+    """Select the penalty of another loss, or keep the squared error if that predicts better.
+
+    Parameters
+    ----------
+    estimator
+        As selected by `select_estimator`. Another loss has the same kernel, or none.
+    loss : {"auto", "squared", "logistic", "poisson", "gamma"}
+        "auto" recognises the kind of outcome, and takes its loss if it has the smaller squared
+        error on three folds.
+    rows : EncodedRows
+        Training rows.
+    seed : int, default=0
+        Random seed of the folds.
+
+    Returns
+    -------
+    estimator
+        Not fitted: with another loss, or the given one.
+    description : str
+        What was selected, and how; empty if there was nothing to select.
+    """
+    suitable = recognise_loss(rows.y) if loss == "auto" else loss
+    if suitable == "squared":
+        return estimator, ""
+    few = _sample(rows, _LOSS_ROWS, seed)
+    kernel = isinstance(estimator, ParityKernelRidge)
+    space: dict[str, Any] = {}
+    if kernel:
+        space = {"kernel": "rbf", "gamma": estimator.gamma, "fit_intercept": True}
+    solver = Nystrom(_LOSS_LANDMARKS, landmarks="uniform", random_state=seed)
+    landmarks: dict[str, Any] = {"solver": solver} if kernel else {}
+    other, error = select_penalty(suitable, few, space | landmarks, estimator.constraint, seed)
+    other = clone(other)
+    if kernel:
+        large = len(rows.X) > _EXACT_LOSS_ROWS
+        other.set_params(solver=Nystrom(_LANDMARKS, random_state=seed) if large else "auto")
+    description = f"{suitable} loss, penalty {other.alpha:.3g}"
+    if loss != "auto":
+        return other, description
+    squared = clone(estimator).set_params(**landmarks)
+    squared_error = error_on_folds(squared, few, seed)
+    compared = (
+        f"{KINDS[suitable]} recognised: mean squared error on three folds {error:.4g} with the "
+        f"{suitable} loss, compared with {squared_error:.4g} with the squared error"
+    )
+    if error < squared_error:
+        return other, f"{description} ({compared})"
+    return estimator, f"squared error ({compared})"
 
 
 def _sample(rows: EncodedRows, size: int, seed: int) -> EncodedRows:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import re
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
-from meanparity.data.files import SEPARATORS
+from meanparity.data.files import file_extension
 from meanparity.files import draft_of
 from meanparity.tables.kinds import with_columns
 from meanparity.tables.reading import file_format
+from meanparity.tables.workbooks import write_workbook
 
 # What a spreadsheet takes for a formula: it skips blanks, and full-width letters are others' =+-@
 _FORMULA = re.compile(r"[\t\r\n]|[\s\0]*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
 
 def write_frame(frame: pd.DataFrame, path: str | Path) -> None:
-    r"""Write a data frame to a CSV, TSV, Parquet or Feather file.
+    r"""Write a data frame to a CSV, TSV, TXT, Parquet, Feather or XLSX file.
 
     Parameters
     ----------
@@ -44,8 +46,8 @@ def write_frame(frame: pd.DataFrame, path: str | Path) -> None:
 def write_batches(batches: Iterable[pd.DataFrame], path: str | Path) -> int:
     """Write data frames with the same columns one below the other, and count their rows.
 
-    In CSV and TSV files, text that a spreadsheet would run as a formula gets a leading apostrophe,
-    which `unescape_formula` takes back.
+    In text and Excel files, text that a spreadsheet would run as a formula gets a leading
+    apostrophe, which `unescape_formula` takes back.
     An existing file is replaced only once everything is written.
 
     Parameters
@@ -60,10 +62,15 @@ def write_batches(batches: Iterable[pd.DataFrame], path: str | Path) -> int:
     int
         Number of rows.
     """
-    form = file_format(Path(path))
-    with draft_of(Path(path)) as draft:
-        if form in SEPARATORS:
-            return _write_text(batches, draft, SEPARATORS[form])
+    path = Path(path)
+    form = file_format(path)
+    with draft_of(path) as draft:
+        if form == "csv":
+            separator = "\t" if file_extension(path).startswith(".tsv") else ","
+            compressed = path.suffix.lower() == ".gz"
+            return _write_text(batches, draft, separator, compressed=compressed)
+        if form == "xlsx":
+            return write_workbook(map(escape_formulas, batches), draft)
         return _write_arrow(batches, draft, form)
 
 
@@ -101,9 +108,11 @@ def _is_formula(value: str) -> bool:
     return _FORMULA.match(value.lstrip("'")) is not None
 
 
-def _write_text(batches: Iterable[pd.DataFrame], path: Path, separator: str) -> int:
-    rows = 0
-    with path.open("w", newline="", encoding="utf-8") as file:
+def _write_text(
+    batches: Iterable[pd.DataFrame], path: Path, separator: str, *, compressed: bool
+) -> int:
+    rows, opened = 0, cast(Any, gzip.open if compressed else open)
+    with opened(path, "wt", newline="", encoding="utf-8") as file:
         for number, batch in enumerate(batches):
             safe = escape_formulas(batch)
             # pandas would not quote a carriage return, which readers take for the end of a row
