@@ -38,6 +38,7 @@ from meanparity import Nystrom, ParityAdjusted, ParityKernelRidge, ParityRidge, 
 from meanparity.files import pack, seal, unpack
 from meanparity.persistence import load, read, save
 from meanparity.tables import Roles, fit_table, read_frame, reading
+from meanparity.tables.kinds import EMPTY
 
 ERRORS = (ValueError, OSError, ImportError, MemoryError)  # one line at the command line
 GROUPS = ["sex", "office"]
@@ -406,7 +407,7 @@ def _difference(frame: pd.DataFrame, expected: tuple[list[str], list[list[str]]]
 
 def _same(cell: Any, written: str, *, as_written: bool) -> bool:
     if cell is None or cell is pd.NA or (isinstance(cell, float) and math.isnan(cell)):
-        return written == "" if as_written else written.strip() in reading._EMPTY
+        return written == "" if as_written else written.strip() in EMPTY
     if isinstance(cell, str) or as_written:
         return str(cell) == written
     if isinstance(cell, bool):

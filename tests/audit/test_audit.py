@@ -626,7 +626,7 @@ def test_conversion_to_tables_and_json():
     assert found == audit(x, sensitive_features=columns, within=0.5, y_true=x)
     lines = str(found).splitlines()
     assert lines[0].startswith("sex, origin")
-    assert lines[1].startswith("g0, e")
+    assert lines[1].startswith("sex=g0, origin=e")
     assert len({len(line) for line in lines[:9]}) == 1
     with pytest.raises(AttributeError):
         found.smd = 0.0

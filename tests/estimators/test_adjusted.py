@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -562,10 +563,10 @@ def test_a_model_that_parity_wrecks_is_noted_with_its_price():
             assert advice in message
 
 
-@pytest.mark.filterwarnings("error:Parity costs much:meanparity.exceptions.ParityWarning")
-def test_what_the_note_advises_is_not_noted():
+def test_what_the_note_advises_is_not_noted(recwarn):
     X, y, s = scores_by_group()
     with_s = X.assign(male=(s == "M") * 1.0)
+    warnings.simplefilter("always", ParityWarning)
     ParityRidge().fit(with_s, y, sensitive_features=s)
     ParityRidge(unfairness=0.8).fit(X, y, sensitive_features=s)
     ParityAdjusted(DecisionTreeRegressor(max_depth=4)).fit(with_s, y, sensitive_features=s)
@@ -574,6 +575,9 @@ def test_what_the_note_advises_is_not_noted():
     # parity that costs much, but no more than it has to
     outcome = 3.0 * (s == "M") + 0.1 * y
     ParityRidge().fit(with_s, outcome, sensitive_features=s)
+    assert not [told for told in recwarn if "Parity costs much" in str(told.message)]
+    ParityRidge().fit(X, y, sensitive_features=s)
+    assert [told for told in recwarn if "Parity costs much" in str(told.message)]
 
 
 @pytest.mark.filterwarnings("default:Parity moves:meanparity.exceptions.ParityWarning")

@@ -297,7 +297,7 @@ def test_experiments_with_the_same_file_name_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"trials=0. Pass 1 or more"):
         Plan.make([small()], tmp_path, trials=0)
     assert small(name="../../x").stem == "x"
-    with pytest.raises(ValueError, match=r"features='without'. Pass 'all' or 'without S'"):
+    with pytest.raises(ValueError, match=r"features='without'. Pass one of all, without S"):
         Entry("a", "OLS", features="without")
 
 

@@ -31,6 +31,7 @@ from meanparity.data.fit_input import (
 )
 from meanparity.data.pool import Pool, as_pool
 from meanparity.data.refusals import refuse_other_order
+from meanparity.data.streams import refuse_stream
 from meanparity.estimators._base import COLUMNS, FIT_METADATA
 from meanparity.estimators._corrections import (
     FunctionCorrection,
@@ -429,6 +430,7 @@ def _fit_base(base: Any, X: Any, y: Any, weights: FloatArray | None) -> tuple[An
 
 
 def _one_output(X: Any, y: Any) -> FloatArray:
+    refuse_stream(X, "X")
     refuse_other_order(X, y=y)
     values, single = read_targets("ParityAdjusted", X, y)
     if values.shape[1] > 1:
