@@ -1,9 +1,9 @@
 """Exact parity and partial pooling, on people who were not seen: the table in docs/small-groups.md.
 
     python -m benchmarks.partial_pooling            # MEANPARITY_DATA adds Law School
-    python -m benchmarks.partial_pooling --draws 10
+    python -m benchmarks.partial_pooling --draws 10 --models linear --sizes 800 1500
 
-In each draw, models are fitted to n rows, and 12,000 others are the population. For each rule: the
+In each draw, models are fitted to n rows, and all others are the population. For each rule: the
 root mean square of the gaps of the groups in the population, and the price of parity, which is the
 increase of the mean squared error there over the free fit; both as ratios to exact parity.
 """
@@ -21,9 +21,11 @@ import pandas as pd
 
 from meanparity import MeanParity, ParityKernelRidge, ParityRidge
 from meanparity.datasets import fetch_file, load_adult
+from meanparity.estimators._unseen import AUTO_POOLING
+from meanparity.tradeoff.tradeoff import WeightedGaps
 
 RULES = ("dial", "auto", "1", "hindsight")
-_STRENGTHS = np.logspace(-2, 2, 13)
+_STRENGTHS = np.logspace(-2, 1, 13)
 
 
 def adult() -> tuple[Any, Any, Any]:
@@ -79,43 +81,50 @@ def models(n: int, d: int) -> dict[str, Callable[..., Any]]:
 
 
 def draw(make: Callable[..., Any], X: Any, y: Any, s: Any, n: int, seed: int) -> dict[str, Any]:
-    """Gaps and price of each rule in one draw: (rms gap, price)."""
+    """Gaps and price of each rule in one draw: (rms gap, mean squared error)."""
     order = np.random.default_rng(seed).permutation(len(y))
-    here, there = order[:n], order[n : n + 12_000]
+    here, there = order[:n], order[n:]
     codes = np.unique(["|".join(map(str, row)) for row in s], return_inverse=True)[1]
-    present = np.unique(codes[here])
+    present = np.intersect1d(codes[here], codes[there])
+    model = make(constraint=MeanParity(min_group_size=0, pooling="auto"))
+    tradeoff = model.fit(X[here], y[here], sensitive_features=s[here]).tradeoff_
+    directions, free = tradeoff.solution.directions, tradeoff.solution.free
+    coef = np.hstack([free.coef, directions.coef[0]])
+    values = [tradeoff.basis.evaluate(X[rows], coef) for rows in np.array_split(there, 10)]
+    values = np.vstack(values) + np.append(free.intercept, directions.intercept[0])
 
-    def measured(predicted: Any) -> tuple[float, float]:
+    def measured(function: Any) -> tuple[float, float]:
+        u, steps = function.unfairness, function.multipliers
+        steps = (1 - u) * directions.multipliers if steps is None else steps
+        predicted = values[:, 0] - values[:, 1:] @ steps[:, 0]
         means = [predicted[codes[there] == g].mean() for g in present]
         gaps = np.array(means) - predicted.mean()
         return float(np.sqrt(np.mean(gaps**2))), float(np.mean((y[there] - predicted) ** 2))
 
-    exact = make(constraint=MeanParity(min_group_size=0))
-    tradeoff = exact.fit(X[here], y[here], sensitive_features=s[here]).tradeoff_
-    found = {"free": measured(tradeoff.at(1.0).predict(X[there]))}
-    found["exact"] = measured(tradeoff.at(0.0).predict(X[there]))
-    found["dial"] = measured(tradeoff.at(0.1).predict(X[there]))
-    for pooling in ("auto", 1.0):
-        model = make(constraint=MeanParity(min_group_size=0, pooling=pooling))
-        model.fit(X[here], y[here], sensitive_features=s[here])
-        found["auto" if pooling == "auto" else "1"] = measured(model.predict(X[there]))
-    limits = model.gap_limits_.limits
-    ways = (tradeoff.within_limits(k * limits).predict(X[there]) for k in _STRENGTHS)
+    found = {
+        name: measured(tradeoff.at(u)) for name, u in (("free", 1), ("exact", 0), ("dial", 0.1))
+    }
+    found["auto"] = measured(model._function)
+    errors = model.gap_limits_.standard_errors[: len(model.gaps_), 0]
+    weights = np.diag(1 / np.sqrt(errors))[None]
+    one = model.gap_limits_.limits[0] / np.sqrt(errors[0]) / AUTO_POOLING
+    found["1"] = measured(tradeoff.within_weighted(WeightedGaps(weights, one)))
+    ways = (tradeoff.within_weighted(WeightedGaps(weights, k * one)) for k in _STRENGTHS)
     found["hindsight"] = min(map(measured, ways))
     return found
 
 
-def rows(draws: int) -> Iterator[str]:
+def rows(draws: int, kinds: list[str], sizes: list[int]) -> Iterator[str]:
     """The lines of the table."""
     tables = {"Adult, sex × race": adult, "simulated, 24 groups": simulated}
     if os.environ.get("MEANPARITY_DATA"):
         tables["Law School, race × gender"] = law_school
     for name, load in tables.items():
         X, y, s = load()
-        for n in (800, 1500, 4000):
-            for kind, make in models(n, X.shape[1]).items():
-                some = min(draws, 5) if kind == "RBF" and n == 4000 else draws
-                found = [draw(make, X, y, s, n, 1000 + seed) for seed in range(some)]
+        for n in sizes:
+            for kind in kinds:
+                make = models(n, X.shape[1])[kind]
+                found = [draw(make, X, y, s, n, 1000 + seed) for seed in range(draws)]
                 free, exact = (np.array([f[rule] for f in found]) for rule in ("free", "exact"))
                 cells = [f"{exact[:, 0].mean():.4f}", f"{(exact - free)[:, 1].mean():.4f}"]
                 for rule in RULES:
@@ -129,12 +138,15 @@ def rows(draws: int) -> Iterator[str]:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=15)
+    parser.add_argument("--draws", type=int, default=40)
+    parser.add_argument("--models", nargs="+", default=["linear", "RBF"])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[800, 1500, 4000])
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
     columns = ("table", "model", "n", "exact: rms gap", "exact: price", "dial at 0.1", *RULES[1:])
     print(f"| {' | '.join(columns)} |")
     print(f"|---|---|{'--:|' * (len(columns) - 2)}")
-    for row in rows(parser.parse_args().draws):
+    for row in rows(options.draws, options.models, options.sizes):
         print(row, flush=True)
 
 

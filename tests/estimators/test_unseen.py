@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.optimize import brentq
+from sklearn.metrics.pairwise import rbf_kernel
 
 from meanparity import (
     Dense,
@@ -19,6 +21,7 @@ from meanparity import (
 )
 from meanparity.datasets import load_adult
 from meanparity.estimators._unseen import _deal
+from meanparity.tradeoff.tradeoff import WeightedGaps
 
 RNG = np.random.default_rng(0)
 N = 240
@@ -83,13 +86,35 @@ def test_standard_errors_are_those_of_fits_without_a_fifth_of_the_rows(name):
     gaps = fitted.tradeoff_.solution.gaps[1][:, 0]
     tau = np.mean(gaps**2 - expected**2)
     assert tau > 0
-    np.testing.assert_allclose(
-        limits.limits[:, 0], 0.2 * expected**2 / np.sqrt(expected**2 + tau), rtol=1e-8
-    )
+    allowed = 0.3**2 * np.sum(expected**3 / (expected**2 + tau))  # Σ q²/s of q = s²/√(s² + τ²)
+    np.testing.assert_allclose(limits.limits[:, 0], np.sqrt(allowed * expected), rtol=1e-8)
     found = np.array(list(fitted.gaps_.values()))
-    assert (np.abs(found) <= limits.limits[:, 0] * (1 + 1e-9)).all()
-    best = fitted.tradeoff_.for_gap(dict(zip(limits.labels, limits.limits[:, 0], strict=True)))
-    np.testing.assert_allclose(fitted.predict(X), best.predict(X), atol=1e-12)
+    assert np.sum(found**2 / expected) == pytest.approx(allowed, rel=1e-8)
+    best = penalised(name, expected, allowed)
+    np.testing.assert_allclose(fitted.predict(X), best, atol=1e-6)
+
+
+def penalised(name, errors, allowed):
+    """The fit with a penalty μ Σ gap²/s, whose μ leaves just so much: values on all rows."""
+    P = np.stack([np.equal(S, g) / np.sum(np.equal(S, g)) for g in np.unique(S)]) - 1 / N
+    centre = np.eye(N) - 1 / N
+    if name == "linear":
+        F, ridge = centre @ X, 2.0 * np.eye(X.shape[1])
+    else:
+        K = rbf_kernel(X, gamma=0.1)
+        F, ridge = np.column_stack([K, np.ones(N)]), np.pad(0.5 * K, (0, 1))
+    y = Y - Y.mean() if name == "linear" else Y
+
+    def values(log):
+        G = P @ F
+        hessian = F.T @ F + ridge + np.exp(log) * G.T @ (G / errors[:, None])
+        return F @ np.linalg.lstsq(hessian, F.T @ y, rcond=1e-15)[0]
+
+    def beyond(log):
+        return np.sum((P @ values(log)) ** 2 / errors) - allowed
+
+    found = values(brentq(beyond, -10, 20, xtol=1e-12))
+    return found + Y.mean() if name == "linear" else found
 
 
 def test_rows_of_a_cell_are_dealt_evenly():
@@ -152,10 +177,22 @@ def test_combinations_keep_the_gaps_of_each_column_small():
     model = ParityRidge(constraint=MeanParity(pooling=3.0, min_group_size=0))
     predicted = model.fit(X, y, sensitive_features=columns).predict(X)
     apart = abs(predicted[first == "f"].mean() - predicted.mean())
-    limits = model.gap_limits_
-    within = model.tradeoff_.within_limits(limits.limits).predict(X)
+    limits, groups = model.gap_limits_, len(model.gaps_)
+    assert limits.labels[groups : groups + 2] == ("sensitive0=f", "sensitive0=m")
+    assert apart <= limits.limits[groups, 0]
+    errors = limits.standard_errors[:groups, 0]
+    gaps = np.array(list(model.gaps_.values()))
+    size = np.sqrt(np.sum(gaps**2 / errors))  # as much, without the columns
+    budget = WeightedGaps(np.diag(1 / np.sqrt(errors))[None], np.array([size]))
+    within = model.tradeoff_.within_weighted(budget).predict(X)
     without = abs(within[first == "f"].mean() - within.mean())
-    assert apart < without / 2, "limits of the columns alone"
+    assert apart < 0.99 * without, "gaps of the columns alone"
+    # gaps of a column are weighted means of those of its combinations
+    column = predicted[second == "r"].mean() - predicted.mean()
+    mine = np.array([label.endswith("=r") for label in model.gaps_])
+    counts = [np.sum((second == "r") & (first == v)) for v in ("f", "m")]
+    assert np.average(gaps[mine], weights=counts) == pytest.approx(column)
+    assert abs(column) <= limits.limits[limits.labels.index("sensitive1=r"), 0]
 
 
 def test_other_losses_pool_too():
@@ -165,9 +202,12 @@ def test_other_losses_pool_too():
         model = ParityKernelRegressor(loss="poisson", alpha=0.5, constraint=constraint)
         model.fit(X, y, sensitive_features=S)
         found = np.array(list(model.gaps_.values()))
-        limits = model.gap_limits_.limits[:, 0]
-        assert (np.abs(found) <= limits * (1 + 1e-6)).all()
-        assert (np.abs(found) >= limits * (1 - 1e-6)).any()
+        limits = model.gap_limits_
+        errors = limits.standard_errors[:, 0]
+        assert (np.abs(found) <= limits.limits[:, 0] * (1 + 1e-6)).all()
+        assert np.sum(found**2 / errors) == pytest.approx(
+            limits.limits[0, 0] ** 2 / errors[0], rel=1e-6
+        )
 
 
 # confidence

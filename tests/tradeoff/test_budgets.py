@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from meanparity import MeanParity, ParityKernelRidge, ParityRidge
+from meanparity import MeanParity, ParityKernelRidge, ParityRidge, Pool, ResidualParity
 from meanparity.exceptions import ParityWarning
 from meanparity.solvers import Nystrom
 from meanparity.tradeoff.budgets import Budgets, UnreachableError
@@ -25,28 +25,29 @@ def group_gaps(values, s):
     return np.array([values[s == g].mean() for g in np.unique(s)]) - values.mean()
 
 
-def oracle(hessian, best, gaps, offset, kind, limit):
+def oracle(hessian, best, gaps, offset, kind, limit, parts=None):
     """The smallest ``(c − best)ᵀ H (c − best)`` with gaps ``offset + gaps @ c`` within a limit.
 
     By SLSQP over all coefficients c, in coordinates in which H is the identity, and with the
-    gaps themselves as further unknowns for their sum.
+    gaps themselves as further unknowns for their sum, which is limited in each part of the rows.
     """
     values, vectors = np.linalg.eigh(hessian)
     keep = values > 1e-10 * values.max()
     back = vectors[:, keep] / np.sqrt(values[keep])
     A, g0 = gaps @ back, offset + gaps @ best
     p, k = A.shape[1], len(g0)
+    parts = np.zeros(k) if parts is None else parts
     start = np.linalg.lstsq(A, -g0, rcond=None)[0]
     options = {"maxiter": 5000, "ftol": 1e-16}
     if kind == "smd":
 
         def limits(v):
             found = g0 + A @ v[:p]
-            return np.concatenate([v[p:] - found, v[p:] + found, [limit - v[p:].sum()]])
+            return np.concatenate([v[p:] - found, v[p:] + found, limit - belongs @ v[p:]])
 
-        slope = np.vstack(
-            [np.hstack([-A, np.eye(k)]), np.hstack([A, np.eye(k)]), np.repeat([0.0, -1.0], [p, k])]
-        )
+        belongs = np.equal.outer(np.unique(parts), parts).astype(float)
+        last = np.hstack([np.zeros((len(belongs), p)), -belongs])
+        slope = np.vstack([np.hstack([-A, np.eye(k)]), np.hstack([A, np.eye(k)]), last])
         found = minimize(
             lambda v: v[:p] @ v[:p],
             np.concatenate([start, np.full(k, limit / k)]),
@@ -125,6 +126,158 @@ def excess_of(tradeoff, predicted, X, y, alpha, model):
         return step @ step + alpha * theta @ theta
     c = np.linalg.solve(rbf_kernel(X, gamma=0.05), step)
     return step @ step + alpha * c @ step
+
+
+KERNEL_SOLVERS = {
+    "dense": "dense",
+    "spectral": "spectral",
+    "conjugate gradients": "conjugate_gradient",
+    "Nyström": "nystrom",  # with a landmark at every row
+}
+LINEAR_SOLVERS = ("linear primal", "linear dense", "linear spectral", "linear sums")
+NOTIONS = ("strata", "pool", "strata, pool", "number", "weights", "outputs", "errors", "everything")
+
+
+class Spelled:
+    """A problem row by row: functions ``Fc`` on the training rows and the pool, and their gaps.
+
+    Attributes
+    ----------
+    people, model : dict, estimator
+        What fit takes.
+    F, gaps, parts : arrays
+        Features with a constant column, ``(n + pool, p)``; gaps of values, ``(R, n + pool)``, and
+        whether they are about the training rows (0) or the pool (1).
+    """
+
+    def __init__(self, notion, solver, linear, seed):
+        has = {"everything": "strata, pool, weights, outputs"}.get(notion, notion)
+        rng = np.random.default_rng(seed)
+        k = int(rng.integers(2, 13)) if has in ("weights", "outputs") else int(rng.integers(2, 6))
+        n, there, d = int(rng.integers(70, 90)), 40, 20
+        s = np.concatenate([np.arange(k), np.arange(k), rng.integers(0, k, n - 2 * k)])
+        strata = np.concatenate([np.zeros(k), np.ones(k), rng.integers(0, 2, n - 2 * k)])
+        X = rng.standard_normal((n, d)) + rng.standard_normal((k, d))[s]
+        Y = X[:, :2] + rng.standard_normal((k, 2))[s] + rng.standard_normal((n, 2))
+        self.people = {"sensitive_features": s}
+        self.weights = np.ones(n)
+        if "weights" in has:
+            self.weights = self.people["sample_weight"] = rng.uniform(0.3, 3.0, n)
+        rows = [(s, strata * ("strata" in has), self.weights)]
+        if "strata" in has:
+            self.people["control_features"] = strata
+        pool = None
+        if "pool" in has:
+            pool, of_pool = rng.standard_normal((there, d)), np.arange(there) % k
+            level = np.arange(there) // k % 2 * ("strata" in has)
+            weigh = rng.uniform(0.3, 3.0, there) if "weights" in has else np.ones(there)
+            self.people["pool"] = Pool(
+                pool,
+                sensitive_features=of_pool,
+                control_features=level if "strata" in has else None,
+                sample_weight=weigh if "weights" in has else None,
+            )
+            rows.append((of_pool, level, weigh))
+        if "outputs" not in has:
+            Y = Y[:, 0]
+        alpha = 10 ** rng.uniform(-1, 1)
+        kind = ResidualParity if has == "errors" else MeanParity
+        constraint = kind(min_group_size=0)
+        if has == "number":
+            s = s + rng.uniform(0, 1, n)
+            self.people = {"sensitive_features": {"age": s}}
+            constraint = MeanParity(continuous=["age"])
+        points = X if pool is None else np.vstack([X, pool])
+        if linear:
+            F = points
+            by_rows = "primal" if solver == "sums" else solver
+            self.model = ParityRidge(alpha=alpha, solver=by_rows, constraint=constraint)
+        else:
+            values, vectors = np.linalg.eigh(rbf_kernel(points, gamma=0.2))
+            F = vectors * np.sqrt(values)
+            solver = Nystrom(landmarks=points) if solver == "nystrom" else solver
+            self.model = ParityKernelRidge(
+                kernel="rbf", gamma=0.2, alpha=alpha, fit_intercept=True, solver=solver
+            ).set_params(constraint=constraint)
+        self.X, self.Y, self.points, self.n = X, Y, points, n
+        self.F = np.column_stack([F, np.ones(len(F))])
+        penalty = alpha * np.diag(np.repeat([1.0, 0.0], [F.shape[1], 1]))
+        weighed = self.weights[:, None] * self.F[:n]
+        self.hessian = self.F[:n].T @ weighed + penalty
+        self.best = np.linalg.solve(self.hessian, weighed.T @ Y.reshape(n, -1))
+        self.offset, found = 0.0, []
+        if has == "number":
+            part = (s - s.mean()) / s.std() / n
+            found.append((part, 0))
+        else:
+            for part, (groups, levels, weigh) in enumerate(rows):
+                around = (n, 0) if part else (0, len(points) - n)
+                for level in np.unique(levels):
+                    whole = weigh * (levels == level)
+                    for group in range(k):
+                        mine = whole * (groups == group)
+                        row = mine / mine.sum() - whole / whole.sum()
+                        found.append((np.pad(row, around), part))
+        self.gaps = np.array([row for row, _ in found])
+        self.parts = np.array([part for _, part in found])
+        if has == "errors":
+            self.offset = -self.gaps @ self.Y.reshape(n, -1)
+
+    def fit(self, sums):
+        """The tradeoff, from a fit or from sums over batches."""
+        if not sums:
+            return self.model.fit(self.X, self.Y, **self.people).tradeoff_
+        for some in np.array_split(np.arange(self.n), 3):
+            batch = {name: self._some(values, some) for name, values in self.people.items()}
+            self.model.partial_fit(self.X[some], self.Y[some], **batch)
+        return self.model.tradeoff_
+
+    @staticmethod
+    def _some(values, some):
+        return {k: v[some] for k, v in values.items()} if isinstance(values, dict) else values[some]
+
+    def check(self, function, kind, limit):
+        """The function is within the limit, and costs what the best one costs."""
+        values = np.reshape(function.predict(self.points), (len(self.points), -1))
+        if isinstance(self.model, ParityRidge):
+            coef = np.linalg.lstsq(self.F, values, rcond=None)[0]
+        else:  # as many features as rows, so that the constant is not seen in the values
+            constant = function.intercept
+            coef = np.vstack([np.linalg.solve(self.F[:, :-1], values - constant), constant])
+        np.testing.assert_allclose(self.F @ coef, values, atol=1e-9)
+        gaps = self.gaps @ values + self.offset
+        for j in range(values.shape[1]):
+            offset = self.offset[:, j] if np.ndim(self.offset) else np.zeros(len(gaps))
+            sums = [np.abs(gaps[self.parts == p, j]).sum() for p in np.unique(self.parts)]
+            size = {**sizes(gaps[:, j]), "smd": max(sums)}[kind]
+            assert size <= limit * (1 + 1e-9)
+            step = coef[:, j] - self.best[:, j]
+            expected = oracle(
+                self.hessian, self.best[:, j], self.gaps @ self.F, offset, kind, limit, self.parts
+            )
+            assert step @ self.hessian @ step == pytest.approx(expected, rel=1e-7), (kind, j)
+
+    def free_size(self, kind):
+        gaps = self.gaps @ self.F @ self.best + self.offset
+        parts = [gaps[self.parts == p] for p in np.unique(self.parts)] if kind == "smd" else [gaps]
+        return min(max(sizes(part[:, j])[kind] for part in parts) for j in range(gaps.shape[1]))
+
+
+@pytest.mark.parametrize("solver", [*KERNEL_SOLVERS, *LINEAR_SOLVERS])
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_every_solver_and_notion_against_a_general_solver(solver, notion):
+    linear = solver.startswith("linear ")
+    which = solver.removeprefix("linear ") if linear else KERNEL_SOLVERS[solver]
+    if which == "sums" and notion in ("pool", "strata, pool", "everything", "errors"):
+        notion = "weights"  # batches have no pool, and no errors by group
+    seed = sum(map(ord, solver + notion))
+    problem = Spelled(notion, which, linear, seed)
+    tradeoff = problem.fit(which == "sums")
+    share = np.random.default_rng(seed).uniform(0.2, 0.9)
+    for kind in KINDS:
+        limit = share * problem.free_size(kind)
+        find = {"gap": tradeoff.for_gap, "smd": tradeoff.for_smd, "norm": tradeoff.for_norm}[kind]
+        problem.check(find(limit), kind, limit)
 
 
 def make_rows(seed, n=120, k=5):

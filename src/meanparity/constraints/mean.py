@@ -52,11 +52,13 @@ class MeanParity(Constraint):
     min_group_size : int, default=10
         Groups with fewer rows cause a warning with their sizes and standard errors.
     pooling : None, "auto" or float, default=None
-        None closes every gap on the rows of fit, however few rows a group has. "auto" closes a gap
-        only as far as the rows can tell it from chance, so that small groups and combinations do
-        not follow their few rows: a gap with standard error s may stay as large as 0.2 s² /
-        √(s² + τ²), where τ is the typical size of true gaps. A number stands in place of 0.2. The
-        limits are in the fitted attribute `gap_limits_`.
+        None closes every gap on the rows of fit, however few rows a group has. "auto" lets gaps
+        stay open up to 0.3 times what is typically chance in them, which is s² / √(s² + τ²) for a
+        gap with standard error s, where τ is the typical size of true gaps. All gaps have this
+        limit together: ``Σ gap²/s`` is at most the same sum over 0.3 times the sizes of chance, so
+        that small groups stay more open than large ones. A number stands in place of 0.3. The
+        standard errors, and the most that each gap can be, are in the fitted attribute
+        `gap_limits_`.
 
     Examples
     --------

@@ -202,7 +202,8 @@ class TradeoffDisplay:
             Values of u, by default 0, 1/50, ..., 1. The estimator's own u is added.
         budget : {"gap", "smd", "norm"}, optional
             Also draw the most accurate functions with a limit on the largest gap, on the sum of the
-            gaps or on the root of the sum of their squares, for models of the squared error.
+            gaps or on the root of the sum of their squares. For losses other than the squared error
+            each of the 11 points is a minimisation.
         name, ax, **kwargs
             As in `plot`. The default name is the estimator's class.
 
@@ -243,7 +244,7 @@ class TradeoffDisplay:
             )
         name = type(estimator).__name__ if name is None else name
         if _Response.from_tradeoff(tradeoff).gaps_are_of_scores:
-            kwargs = {"xlabel": f"{_SUM_OF_GAPS} of the scores", **kwargs}
+            kwargs = {"xlabel": f"{_SIZES[budget or 'smd'][1]} of the scores", **kwargs}
         return cls(curve, position=position, frontiers=frontier, model=model).plot(
             ax, name=name, **kwargs
         )

@@ -32,7 +32,7 @@ from meanparity.estimators._messages import (
     warn_about_input,
     warn_about_result,
 )
-from meanparity.estimators._unseen import Unseen, limits_of_columns, limits_of_fit
+from meanparity.estimators._unseen import Parts, Unseen, pooled_function, promised_function
 from meanparity.kernels.spec import AbstractKernel, Kernel, resolve_kernel
 from meanparity.linalg.parallel import all_threads
 from meanparity.solvers.problem import (
@@ -52,7 +52,6 @@ PREDICTS_WITH = (*COLUMNS, "_function", "_loss", "classes_", "unfairness_", *_FU
 FIT_METADATA = {"sensitive_features": True, "control_features": True, "pool": True}
 
 
-Parts = tuple[Functionals, Functionals]  # conditions on the training rows, and on the pool
 _NOWHERE = Functionals.none(0)
 
 
@@ -192,12 +191,10 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         labels, of_ends = reported_gaps(constraint, data, parts, ends)
         tradeoff = self._tradeoff(constraint, data, parts, of_ends, solution, problem)
         limits = None
-        if unseen is not None:
-            limits = limits_of_fit(self, constraint, parts, tradeoff, unseen)
-            further = None
-            if constraint.pooling is not None:
-                further = limits_of_columns(constraint, data, solution, unseen)
-            function = tradeoff.within_limits(limits.limits, further)
+        if unseen is not None and self.confidence is not None:
+            limits, function = promised_function(self, parts, tradeoff, unseen)
+        elif unseen is not None:
+            limits, function = pooled_function(constraint, parts, tradeoff, unseen)
         elif self.max_gap is not None:
             function = tradeoff.for_gap(self.max_gap)
         else:

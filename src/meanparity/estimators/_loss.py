@@ -17,9 +17,9 @@ from meanparity.estimators._base import (
     KernelParameters,
     Means,
     ParityEstimator,
-    Parts,
     values_on_rows,
 )
+from meanparity.estimators._unseen import Parts
 from meanparity.losses.base import Loss
 from meanparity.solvers.choose import resolve_loss_solver
 from meanparity.solvers.problem import ConstrainedProblem, Solution

@@ -4,13 +4,14 @@ Five fits, each without a fifth of the rows of every cell, predict the rows that
 much these predictions vary inside a cell says how well its mean is known: a few rows, or a large
 spread, leave a large standard error. Two settings turn standard errors into limits of gaps:
 
-* `pooling` of the constraint closes each gap only as far as the rows can tell it from chance;
+* `pooling` of the constraint closes gaps only as far as the rows can tell them from chance;
 * `confidence` of an estimator makes `max_gap` smaller by the margin that the rows leave, so that it
   holds for people who were not seen.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,24 +28,28 @@ from meanparity.data.groups import Cells
 from meanparity.data.rows import Rows
 from meanparity.solvers.problem import ConstrainedProblem, Solution, Solver
 from meanparity.state import stored
-from meanparity.tradeoff.tradeoff import FurtherGaps, Tradeoff
+from meanparity.tradeoff.tradeoff import FittedFunction, Tradeoff, WeightedGaps
 
-AUTO_POOLING = 0.2  # what "auto" stands for; see docs/small-groups.md
+AUTO_POOLING = 0.3  # what "auto" stands for; see docs/small-groups.md
 _FOLDS = 5
 _PRIOR = 2.0  # rows that the spread in all cells counts for in each
+
+Parts = tuple[Functionals, Functionals]  # conditions on the training rows, and on the pool
 
 
 @stored("GapLimits")
 @dataclass(frozen=True, eq=False, repr=False)
 class GapLimits:
-    """The limit of each gap in a fit with `pooling` or `confidence`.
+    """The most that each gap can be in a fit with `pooling` or `confidence`.
 
     Parameters
     ----------
     labels : tuple of str
-        What each of the r gaps is about.
+        What each of the r gaps is about. With `pooling` and combinations of columns, the gaps of
+        each column alone are at the end.
     limits : (r, m) array
-        The largest size that each gap may have on the rows of fit.
+        The largest size that each gap can have on the rows of fit. With `pooling`, the gaps also
+        have a limit together, which is met before all are as large as that.
     standard_errors : (r, m) array
         How far the gap of people who were not seen is typically from the gap on these rows.
     reason : str
@@ -172,41 +177,68 @@ class Unseen:
         found = [_standard_errors(f, rows, squares[ends]) for f, rows, squares in every if len(f)]
         return UnseenGaps(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
-
-def limits_of_fit(
-    estimator: Any,
-    constraint: Constraint,
-    parts: tuple[Functionals, Functionals],
-    tradeoff: Tradeoff,
-    unseen: Unseen,
-) -> GapLimits:
-    """The limits of all gaps, by the `confidence` of an estimator or by `pooling`."""
-    labels = (*tradeoff.labels[0], *tradeoff.labels[1])
-    if estimator.confidence is not None:
-        limits, gaps = tradeoff.limits(estimator.max_gap), unseen.gaps(*parts, any_function=True)
-        return promised_limits(limits, float(estimator.confidence), labels, gaps)
-    free = tradeoff.solution.gaps[1]
-    return pooled_limits(_strength(constraint), labels, free, unseen.gaps(*parts))
+    def gaps_on(self, part: int, functionals: Functionals) -> FloatArray:
+        """Standard errors of other gaps of the constrained function on a part of the rows."""
+        return _standard_errors(functionals, self.rows[part], self.squares[part][:1])[0]
 
 
-def pooled_limits(
-    strength: float, labels: tuple[str, ...], gaps: FloatArray, unseen: UnseenGaps
-) -> GapLimits:
-    """Limits up to which gaps, (r, m) in the free fit, cannot be told from chance.
+def promised_function(
+    estimator: Any, parts: Parts, tradeoff: Tradeoff, unseen: Unseen
+) -> tuple[GapLimits, FittedFunction]:
+    """The limits that the `confidence` of an estimator asks for, and the function within them."""
+    labels = _labels(tradeoff)
+    limits, gaps = tradeoff.limits(estimator.max_gap), unseen.gaps(*parts, any_function=True)
+    found = promised_limits(limits, float(estimator.confidence), labels, gaps)
+    return found, tradeoff.within_limits(found.limits)
+
+
+def pooled_function(
+    constraint: Constraint, parts: Parts, tradeoff: Tradeoff, unseen: Unseen
+) -> tuple[GapLimits, FittedFunction]:
+    r"""The function that `pooling` asks for, and how far it lets each gap stay open.
 
     With the standard error s of a gap and the typical size τ of true gaps, the part of an observed
-    gap that is chance has a typical size of ``s² / √(s² + τ²)``. The limit is `strength` times it.
+    gap that is chance has a typical size of ``q = s² / √(s² + τ²)``. The gaps of the function are
+    those of smallest objective with ``Σ gap²/s ≤ c² Σ q²/s``, where c is the strength. The sums are
+    over all gaps, and for combinations of columns also over those of each column alone, which are
+    weighted means of the former. Small groups are thus left more open than large ones, and a column
+    less than its combinations.
     """
-    variance = unseen.standard_errors**2
-    typical = np.maximum((gaps**2 - variance).mean(axis=0), 0.0)  # τ², by the method of moments
-    limits = strength * variance / np.sqrt(np.maximum(variance + typical, 1e-300))
-    shown = ", ".join(f"{value:.3g}" for value in np.sqrt(typical))
+    strength = AUTO_POOLING if constraint.pooling == "auto" else float(constraint.pooling)
+    free = tradeoff.solution.gaps[1]
+    sums, gaps, labels = np.eye(len(free)), unseen.gaps(*parts), _labels(tradeoff)
+    errors, typical = gaps.standard_errors, [_typical(free, gaps.standard_errors)]
+    sizes = np.broadcast_to(typical[0], errors.shape)
+    for names, of_columns, standard_errors in _gaps_of_columns(parts, unseen):
+        typical.append(_typical(of_columns @ free, standard_errors))
+        sums, errors = np.vstack([sums, of_columns]), np.vstack([errors, standard_errors])
+        sizes = np.vstack([sizes, np.broadcast_to(typical[-1], standard_errors.shape)])
+        labels = (*labels, *names)
+    least = np.maximum(1e-9 * errors.max(axis=0), 1e-150)
+    errors = np.maximum(errors, least)
+    chance = errors**2 / np.sqrt(errors**2 + sizes**2)
+    allowed = strength * np.sqrt(np.sum(chance**2 / errors, axis=0))
+    weights = sums / np.sqrt(errors.T[:, :, None])
+    shown = ", ".join(f"{value:.3g}" for value in typical[0])
     reason = (
-        f"Each gap may stay as large as {strength:g} of the part of it that is typically chance: "
-        "s² / √(s² + τ²), with its standard error s on people not seen and the typical size of "
-        f"true gaps, τ = {shown}."
+        f"Gaps may stay open up to {strength:g} times what is typically chance in them, "
+        "s² / √(s² + τ²), where s is the standard error of a gap on people not seen and τ the "
+        f"typical size of true gaps, {shown}. Each counts by its square over its standard error, "
+        "and the limit is for all together. Alone, none can be larger than:"
     )
-    return GapLimits(labels, limits, unseen.standard_errors, reason)
+    limits = GapLimits(labels, allowed * np.sqrt(errors), errors, reason)
+    return limits, tradeoff.within_weighted(WeightedGaps(weights, allowed))
+
+
+def _labels(tradeoff: Tradeoff) -> tuple[str, ...]:
+    here, there = tradeoff.labels
+    return (*here, *(f"{label} (pool)" for label in there))
+
+
+def _typical(gaps: FloatArray, errors: FloatArray) -> FloatArray:
+    """The typical size of true gaps, τ, by the method of moments: (m,)."""
+    excess = (gaps**2 - errors**2).mean(axis=0)
+    return np.asarray(np.sqrt(np.maximum(excess, 0.0)))
 
 
 def promised_limits(
@@ -237,31 +269,31 @@ def promised_limits(
     return GapLimits(labels, left, unseen.standard_errors, reason)
 
 
-def limits_of_columns(
-    constraint: Constraint, data: FitInput, solution: Solution, unseen: Unseen
-) -> FurtherGaps | None:
-    """For combinations of columns: limits for the groups of each column alone.
+def _gaps_of_columns(
+    parts: Parts, unseen: Unseen
+) -> Iterator[tuple[list[str], FloatArray, FloatArray]]:
+    """For combinations of columns: the gaps of each column alone, on each part of the rows.
 
-    Small combinations leave gaps open. Those of each column, which has more rows, are closed as far
-    as its own rows can tell them from chance. None if groups are not combinations.
+    Their labels, their weights as sums of all R gaps, (e, R), and their standard errors, (e, m).
     """
-    schema, found = data.rows.schema, solution.directions
-    if len(schema.categories) < 2 or not schema.intersectional or schema.continuous:
-        return None
-    if constraint.parity_on == "pool" or found is None or found.cell_means is None:
-        return None
-    apart = replace(data.rows, schema=replace(schema, intersectional=False))
-    functionals, mass = mean_contrasts(apart), apart.mass[:, None]
-    free = functionals.gaps_of_sums(mass * solution.free.cell_means)
-    steps = np.stack([functionals.gaps_of_sums(mass * part) for part in found.cell_means])
-    pooled = pooled_limits(
-        _strength(constraint), functionals.labels, free, unseen.gaps(functionals)
-    )
-    return FurtherGaps(free, steps[found.penalty], pooled.limits)
-
-
-def _strength(constraint: Constraint) -> float:
-    return AUTO_POOLING if constraint.pooling == "auto" else float(constraint.pooling)
+    start, whole = 0, sum(len(part.labels) for part in parts)
+    for i, (part, rows) in enumerate(zip(parts, unseen.rows, strict=False)):
+        schema, mine = rows.schema, slice(start, start + len(part.labels))
+        start = mine.stop
+        combined = len(schema.categories) > 1 and schema.intersectional and not schema.continuous
+        if not len(part) or not combined:
+            continue
+        apart = replace(rows, schema=replace(schema, intersectional=False))
+        columns = mean_contrasts(apart)
+        of_cells, wanted = (_weights_in_cells(f).T for f in (part, columns))
+        found = np.linalg.lstsq(of_cells, wanted, rcond=1e-10)[0]
+        off = np.abs(of_cells @ found - wanted).max(axis=0)
+        known = off <= 1e-8 * np.abs(wanted).max(axis=0)  # not if values of a column are missing
+        sums = np.zeros((int(known.sum()), whole))
+        sums[:, mine] = found.T[known]
+        names = [f"{name} (pool)" if i else name for name in columns.labels]
+        errors = unseen.gaps_on(i, columns)[known]
+        yield [name for name, keep in zip(names, known, strict=True) if keep], sums, errors
 
 
 def _deal(rows: Rows) -> NDArray[np.intp]:
@@ -361,9 +393,7 @@ def _standard_errors(
     variance = pooled.max(axis=0)
     weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
     mass = np.bincount(rows.codes, weights**2, minlength=len(counts))
-    table = functionals.table
-    table = table.toarray() if hasattr(table, "toarray") else table
-    weight = np.asarray(functionals.units @ table.T) ** 2 * mass  # squared, summed over a cell
+    weight = _weights_in_cells(functionals) ** 2 * mass  # squared, summed over a cell
     parts = weight[:, :, None] * variance
     total = parts.sum(axis=1)
     freedom = total**2 / np.maximum(
@@ -374,3 +404,10 @@ def _standard_errors(
     odds = weights.sum() * weight.sum(axis=1)
     share = np.minimum(odds, 1 / np.maximum(odds, 1e-300)) / weights.sum()
     return np.sqrt(total), np.maximum(freedom, 1.0), share
+
+
+def _weights_in_cells(functionals: Functionals) -> FloatArray:
+    """The weight of a row of each cell in each gap: (R, k)."""
+    table = functionals.table
+    table = table.toarray() if hasattr(table, "toarray") else table
+    return np.asarray(functionals.units @ table.T)

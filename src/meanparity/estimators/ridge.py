@@ -83,8 +83,8 @@ class ParityRidge(SumsRegressor):
     continuous_ : tuple of str
         The sensitive columns that were treated as numbers.
     gap_limits_ : GapLimits
-        The limit and the standard error of each gap, after a fit with `confidence` or with
-        `pooling` of the constraint; it prints them and has `to_frame`.
+        The most that each gap can be on the rows of fit, and its standard error, after a fit with
+        `confidence` or with `pooling` of the constraint; it prints them and has `to_frame`.
     unconstrained_strata_ : dict
         Strata of the control features in which only one group occurs, and their numbers of rows.
     implies_mean_parity_ : bool

@@ -13,6 +13,7 @@ the answer is the shortest x whose gaps are within the budget:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -28,6 +29,7 @@ KINDS: tuple[Kind, ...] = ("gap", "smd", "norm")
 
 _ROUNDING = 1e-13  # of the largest free gap
 _MOST_PATTERNS = 5_000  # steps towards the signs of a sum; a few dozen are common
+_MOST_ROOT_STEPS = 100  # towards the root for a norm; about five are common
 _FEW_GAPS = 50  # gaps up to which signs are found once, for all limits
 
 
@@ -71,11 +73,16 @@ class Budgets:
         length = float(np.linalg.norm(np.linalg.lstsq(A, free, rcond=1e-12)[0])) or 1.0
         return cls(A * length, free, back * length, parts, length)
 
-    def with_gaps(self, free: FloatArray, gaps: FloatArray) -> Budgets:
-        """The same with further gaps: of the free solution, (e,), and of each h, (e, r')."""
-        parts = np.append(self.parts, np.full(len(free), self.parts.max(initial=0) + 1))
-        A = np.vstack([self.A, gaps @ self.back])
-        return Budgets(A, np.append(self.free, free), self.back, parts, self.length)
+    def within_weighted(self, weights: FloatArray, limit: float) -> FloatArray:
+        """The shortest step after which ``‖weights · gaps‖`` is at most a limit.
+
+        Weights are (e, R). If no step meets the limit, it is the step to parity.
+        """
+        parts = np.zeros(len(weights), dtype=int)
+        weighted = Budgets(weights @ self.A, weights @ self.free, self.back, parts, self.length)
+        if weighted.size("norm", weighted.gaps(self.parity)) >= limit:
+            return self.parity
+        return weighted.within("norm", limit)
 
     @property
     def scale(self) -> float:
@@ -166,25 +173,36 @@ class Budgets:
             f"{_MOST_PATTERNS} steps. Limit the largest gap or the norm instead."
         )
 
-    def _within_norm(self, limit: float) -> FloatArray:
+    @cached_property
+    def _spectrum(self) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+        """The part of A that a step can use, in its singular vectors.
+
+        Right singular vectors, (r, p); singular values, (p,); free gaps along the left singular
+        vectors, (p,); and the sum of squares of free gaps that no step changes.
+        """
         left, sizes, right = np.linalg.svd(self.A, full_matrices=False)
-        seen = left.T @ self.free
-        rest = float(np.sum((self.free - left @ seen) ** 2))  # what no step changes
+        known = sizes > 1e-12 * sizes.max(initial=0.0)
+        along = left[:, known].T @ self.free
+        rest = self.free - left[:, known] @ along
+        return right[known].T, sizes[known], along, float(rest @ rest)
 
-        def beyond(log: float) -> float:
-            return float(np.sum((seen / (1 + np.exp(log) * sizes**2)) ** 2) + rest - limit**2)
-
-        low, high = -1.0, 1.0
-        known = sizes[sizes > 1e-12 * sizes.max(initial=0.0)]
-        farthest = 80.0 - 2 * np.log(known.min() if len(known) else 1.0)
-        while beyond(low) < 0:
-            low -= 4.0
-        while beyond(high) > 0:
-            high += 4.0
-            if high > farthest:
-                raise UnreachableError(self._nearest("norm"))
-        mu = np.exp(float(brentq(beyond, low, high, xtol=1e-15, rtol=1e-14, maxiter=500)))
-        return np.asarray(right.T @ (mu * sizes * seen / (1 + mu * sizes**2)))
+    def _within_norm(self, limit: float) -> FloatArray:
+        right, sizes, along, rest = self._spectrum
+        allowed = limit**2 - rest
+        if not allowed > 0:
+            raise UnreachableError(self._nearest("norm"))
+        # Σ_i (q_i / (d_i + μ))² = allowed: Newton's method for the inverse of the root of the sum,
+        # which is concave in μ, so that the steps from μ = 0 never pass the root
+        d = 1 / sizes**2
+        q, wanted, mu = along * d, np.sqrt(allowed), 0.0
+        for _ in range(_MOST_ROOT_STEPS):
+            p = q / (d + mu)
+            size = math.sqrt(p @ p)
+            step = (size / wanted - 1) * (p @ p) / float(p @ (p / (d + mu)))
+            if not step > 1e-15 * mu:
+                break
+            mu += step
+        return np.asarray(right @ (sizes * along * mu * d / (d + mu)))
 
     def _shortest(self, G: FloatArray, h: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
         """The shortest x with ``G x ≥ h``, and the conditions that make it long.

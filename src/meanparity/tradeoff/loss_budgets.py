@@ -11,7 +11,7 @@ are not linear, and the result is a stationary point that is no worse than the s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq
@@ -38,12 +38,15 @@ class LossBudgets:
         The minimiser without conditions, and the one that meets them.
     parts : (R,) array of int
         Which set of rows a gap is about, numbered from 0.
+    units : (R, q) array
+        Takes functionals to the gaps that have a budget.
     """
 
     values: TargetValues
     free: AtTargets
     parity: AtTargets
     parts: IntArray
+    units: FloatArray
 
     @property
     def gaps(self) -> FloatArray:
@@ -52,7 +55,7 @@ class LossBudgets:
 
     def gaps_of(self, targets: FloatArray) -> FloatArray:
         """The gaps of functions with these targets, (q,): (R,)."""
-        return np.asarray(self.values.units @ (targets - self.values.conditions))
+        return np.asarray(self.units @ (targets - self.values.conditions))
 
     def within(self, kind: Kind, limit: float, start: AtTargets | None = None) -> AtTargets:
         """The minimiser among functions whose gaps have at most this size."""
@@ -71,6 +74,17 @@ class LossBudgets:
             return self.free
         share = float((limits / np.where(sizes > limits, sizes, np.inf))[sizes > limits].min())
         return self._minimised(lambda model: model.within_limits(limits), share, None)
+
+    def within_weighted(self, weights: FloatArray, limit: float) -> AtTargets:
+        """The minimiser among functions for which ``‖weights · gaps‖`` is at most a limit.
+
+        Weights are (e, R). If the limit is not met at parity, it is the minimiser there.
+        """
+        parts = np.zeros(len(weights), dtype=int)
+        weighted = replace(self, units=weights @ self.units, parts=parts)
+        if size_of("norm", weighted.gaps_of(self.parity.targets), parts) >= limit:
+            return self.parity
+        return weighted.within("norm", limit)
 
     def within_excess(self, kind: Kind, excess: float) -> AtTargets:
         """The minimiser with the smallest gaps whose objective exceeds the free one by this."""
@@ -129,8 +143,8 @@ class LossBudgets:
 
     def _model(self, centre: FloatArray, back: FloatArray) -> Budgets:
         """The problem of the shortest x with gaps of ``centre + back x`` within a budget."""
-        q, units = back.shape[1], self.values.units
-        return Budgets.from_directions(np.eye(q), -units @ back, self.gaps_of(centre), self.parts)
+        directions, gaps = np.eye(back.shape[1]), self.gaps_of(centre)
+        return Budgets.from_directions(directions, -self.units @ back, gaps, self.parts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,8 @@ from meanparity.tradeoff.curve import (
 from meanparity.tradeoff.loss_budgets import LossBudgets
 from meanparity.tradeoff.tradeoff import (
     FittedFunction,
-    FurtherGaps,
     Tradeoff,
+    WeightedGaps,
     check_kind,
     check_size,
 )
@@ -113,18 +113,21 @@ class LossTradeoff(Tradeoff):
         """
         return self.within_limits(self.limits(max_gap)[:, None])
 
-    def within_limits(
-        self, limits: FloatArray, further: FurtherGaps | None = None
-    ) -> FittedFunction:
-        """The function of smallest objective of which no gap is larger than its limit, (R, 1).
-
-        Further gaps have no limits here.
-        """
+    def within_limits(self, limits: FloatArray) -> FittedFunction:
+        """The function of smallest objective of which no gap is larger than its limit, (R, 1)."""
 
         def find(budgets: LossBudgets) -> AtTargets:
             return budgets.within_limits(limits[:, 0])
 
         return self._found(find, limits[:, 0])
+
+    def within_weighted(self, budget: WeightedGaps) -> FittedFunction:
+        """The function of smallest objective whose weighted gaps are within a budget."""
+
+        def find(budgets: LossBudgets) -> AtTargets:
+            return budgets.within_weighted(budget.weights[0], float(budget.limits[0]))
+
+        return self._found(find, np.array([np.inf]))
 
     def _within(self, kind: Kind, limit: float) -> FittedFunction:
         def find(budgets: LossBudgets) -> AtTargets:
@@ -238,7 +241,7 @@ class LossTradeoff(Tradeoff):
         parity = values.at(values.conditions, free)
         assert parity is not None  # fit has found it
         parts = (np.arange(len(values.units)) >= len(self.labels[0])).astype(int)
-        return LossBudgets(values, free, parity, parts)
+        return LossBudgets(values, free, parity, parts, values.units)
 
     def curve(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> TradeoffCurve:
         """Loss, squared error of the responses and gaps on any rows; see `Tradeoff.curve`."""

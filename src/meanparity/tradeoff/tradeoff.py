@@ -99,21 +99,18 @@ class FittedFunction:
 
 
 @dataclass(frozen=True, eq=False)
-class FurtherGaps:
-    """Gaps besides those of the constraint, which a function may have to keep within limits.
+class WeightedGaps:
+    """A budget for sums of gaps: ``‖weights · gaps‖`` is at most a limit.
 
     Parameters
     ----------
-    free : (e, m) array
-        The gaps of the free solution.
-    steps : (m, e, r) array
-        The gaps of each h, for the penalty of each output.
-    limits : (e, m) array
-        The largest size of each.
+    weights : (m, e, R) array
+        e sums of the R gaps, for each output.
+    limits : (m,) array
+        The limit of each output.
     """
 
-    free: FloatArray
-    steps: FloatArray
+    weights: FloatArray
     limits: FloatArray
 
 
@@ -233,29 +230,33 @@ class Tradeoff:
         """
         return self.within_limits(self.limits(max_gap)[:, None])
 
-    def within_limits(
-        self, limits: FloatArray, further: FurtherGaps | None = None
-    ) -> FittedFunction:
+    def within_limits(self, limits: FloatArray) -> FittedFunction:
         """The function of smallest objective of which no gap is larger than its limit.
 
         Parameters
         ----------
         limits : (R, 1) or (R, m) array
             The limit of each gap, for all outputs or for each.
-        further : FurtherGaps or None
-            Other gaps that have limits, too.
         """
 
         def step(budgets: Budgets, output: int) -> FloatArray:
             allowed = limits[:, min(output, limits.shape[1] - 1)]
-            if further is not None:
-                allowed = np.append(allowed, further.limits[:, output])
-                budgets = budgets.with_gaps(further.free[:, output], further.steps[output])
             if (np.abs(budgets.free) <= allowed).all():
                 return np.zeros(budgets.A.shape[1])
             if allowed.max(initial=0.0) <= self._rounding:
                 return budgets.met_parity(self._rounding)
             return budgets.within_limits(allowed)
+
+        return self._function(step)
+
+    def within_weighted(self, budget: WeightedGaps) -> FittedFunction:
+        """The function of smallest objective whose weighted gaps are within a budget.
+
+        It is the constrained function where no function is.
+        """
+
+        def step(budgets: Budgets, output: int) -> FloatArray:
+            return budgets.within_weighted(budget.weights[output], float(budget.limits[output]))
 
         return self._function(step)
 
@@ -268,7 +269,7 @@ class Tradeoff:
         return self._within("smd", check_size(smd, "smd"))
 
     def for_norm(self, norm: float) -> FittedFunction:
-        """The function of smallest objective for which the root of the sum of squared gaps is this.
+        """The function of smallest objective with ``√(Σ gap²)`` at most `norm`.
 
         It is the paper's relaxed constraint ``‖Cᵀg‖ ≤ β``, with all gaps in the units of y.
         """
