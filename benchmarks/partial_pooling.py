@@ -105,8 +105,11 @@ def draw(make: Callable[..., Any], X: Any, y: Any, s: Any, n: int, seed: int) ->
         name: measured(tradeoff.at(u)) for name, u in (("free", 1), ("exact", 0), ("dial", 0.1))
     }
     found["auto"] = measured(model._function)
-    errors = model.gap_limits_.standard_errors[: len(model.gaps_), 0]
-    weights = np.diag(1 / np.sqrt(errors))[None]
+    errors = model.gap_limits_.standard_errors[:, 0]
+    groups, counts = np.unique(s[here].astype(str), axis=0, return_counts=True)
+    alone = [column == value for column in groups.T for value in np.unique(column)]
+    shares = [mine * counts / counts[mine].sum() for mine in alone]
+    weights = (np.vstack([np.eye(len(groups)), *shares]) / np.sqrt(errors)[:, None])[None]
     one = model.gap_limits_.limits[0] / np.sqrt(errors[0]) / AUTO_POOLING
     found["1"] = measured(tradeoff.within_weighted(WeightedGaps(weights, one)))
     ways = (tradeoff.within_weighted(WeightedGaps(weights, k * one)) for k in _STRENGTHS)

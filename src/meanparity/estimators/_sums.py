@@ -16,18 +16,14 @@ from meanparity.constraints import Constraint
 from meanparity.data.features import in_memory
 from meanparity.data.fit_input import FitInput, PoolInput, check_alpha
 from meanparity.data.partitions import is_dask
-from meanparity.estimators._base import (
-    FIT_METADATA,
-    ParityEstimator,
-    Parts,
-    conditions,
-)
+from meanparity.estimators._base import FIT_METADATA, ParityEstimator, conditions
 from meanparity.estimators._messages import (
     pool_to_hold_on,
     refuse_unused_control,
     warn_about_input,
 )
 from meanparity.estimators._report import Reporting
+from meanparity.estimators._unseen import Parts
 from meanparity.exceptions import warn
 from meanparity.linalg.parallel import all_threads
 from meanparity.solvers.choose import resolve_solver
