@@ -179,7 +179,9 @@ def check(loss, kernel, seed, on_response, kinds=KINDS):
         assert found - free <= (best - free) * (1 + 1e-5) + 1e-9 * (parity - free), (kind, limit)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 17))]
+)
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("loss", ["poisson", "logistic", "gamma"])
 def test_budgets_of_scores_are_those_of_a_general_solver(loss, kernel, seed):
