@@ -55,9 +55,9 @@ class MeanParity(Constraint):
         None closes every gap on the rows of fit, however few rows a group has. "auto" lets gaps
         stay open up to 0.3 times what is typically chance in them, which is s² / √(s² + τ²) for a
         gap with standard error s, where τ is the typical size of true gaps. All gaps have this
-        limit together: ``Σ gap²/s`` is at most the same sum over 0.3 times the sizes of chance, so
-        that small groups stay more open than large ones. A number stands in place of 0.3. The
-        standard errors, and the most that each gap can be, are in the fitted attribute
+        limit together: ``Σ gap²/s`` is at most the same sum over 0.3 times the sizes of chance. A
+        gap of a small group, whose s is large, thus counts less. A number stands in place of 0.3.
+        The standard errors, and the most that each gap can be, are in the fitted attribute
         `gap_limits_`.
 
     Examples

@@ -201,8 +201,8 @@ def pooled_function(
     gap that is chance has a typical size of ``q = s² / √(s² + τ²)``. The gaps of the function are
     those of smallest objective with ``Σ gap²/s ≤ c² Σ q²/s``, where c is the strength. The sums are
     over all gaps, and for combinations of columns also over those of each column alone, which are
-    weighted means of the former. Small groups are thus left more open than large ones, and a column
-    less than its combinations.
+    weighted means of the former. A gap that is hardly known thus counts less than one that is well
+    known.
     """
     strength = AUTO_POOLING if constraint.pooling == "auto" else float(constraint.pooling)
     free = tradeoff.solution.gaps[1]
