@@ -271,7 +271,6 @@ for model in (
 
 def test_the_same_fits_without_the_c_functions():
     answers = []
-    options = "-W", "error", "-W", "ignore:Parity costs much"
     for routines in ("in_place", "copies"):
         run = subprocess.run(
             [
