@@ -45,7 +45,8 @@ from meanparity.solvers.problem import (
     no_columns,
 )
 from meanparity.tradeoff.curve import Comparison, CurveSums, StepSums
-from meanparity.tradeoff.tradeoff import FittedFunction, TableFunctions, Tradeoff
+from meanparity.tradeoff.functions import FittedFunction, TableFunctions
+from meanparity.tradeoff.tradeoff import Tradeoff
 
 _FUNCTION_ATTRIBUTES = ("coef_", "dual_coef_", "X_fit_", "intercept_")
 COLUMNS = ("n_features_in_", "feature_names_in_")
@@ -162,7 +163,7 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         return self._fit_input(solver, constraint.settle(data.rows), data)
 
     def _fit_input(self, solver: Solver, constraint: Constraint, data: FitInput) -> Solution:
-        """The same from input that is read already, and a constraint that is settled."""
+        """The same for input that has been read, and a constraint that has been settled."""
         with all_threads():
             with np.errstate(over="ignore", invalid="ignore"):  # refused with a message below
                 problem = self._problem(constraint, data)

@@ -25,8 +25,8 @@ from meanparity.losses.base import Loss
 from meanparity.solvers.choose import resolve_loss_solver
 from meanparity.solvers.problem import ConstrainedProblem, Solution
 from meanparity.tradeoff.curve import Comparison
+from meanparity.tradeoff.functions import FittedFunction
 from meanparity.tradeoff.loss_tradeoff import LossTradeoff, Refit
-from meanparity.tradeoff.tradeoff import FittedFunction
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

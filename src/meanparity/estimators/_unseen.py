@@ -27,7 +27,8 @@ from meanparity.data.groups import Cells
 from meanparity.data.rows import Rows
 from meanparity.solvers.problem import ConstrainedProblem, Solution, Solver
 from meanparity.state import stored
-from meanparity.tradeoff.tradeoff import FurtherGaps, Tradeoff
+from meanparity.tradeoff.budgets import FurtherGaps
+from meanparity.tradeoff.tradeoff import Tradeoff
 
 AUTO_POOLING = 0.2  # what "auto" stands for; see docs/small-groups.md
 _FOLDS = 5

@@ -52,11 +52,11 @@ class PoolMoments:
     values : (n, q) array
         Their values on the training rows, centred if there is an intercept.
     means : (q,) array
-        What was taken off.
+        The means that centring subtracted from them.
     gram : (q, q) array
         Their inner products.
     size : float
-        What can cancel to nothing in the inner products.
+        Size of the terms that can cancel in the inner products.
     """
 
     values: FloatArray
