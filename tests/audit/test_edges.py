@@ -10,6 +10,7 @@ from meanparity.audit.certificate import betting_bounds
 from meanparity.audit.comparisons import is_two_valued
 from meanparity.audit.draws import Pool
 from meanparity.audit.moments import Moments
+from meanparity.audit.proxies import explained_share
 from meanparity.audit.rows import AuditRows
 from meanparity.data import Groups
 
@@ -107,3 +108,11 @@ def test_a_group_of_one_row_has_the_pooled_variance():
     moments = Moments.from_values(np.concatenate(parts), Groups.from_columns(s))
     pooled = (0.5 + 2 * np.var(parts[1], ddof=1)) / 3
     assert moments.variances == pytest.approx([0.5, np.var(parts[1], ddof=1), pooled])
+
+
+def test_dependent_columns_explain_no_more_than_independent_ones():
+    rng = np.random.default_rng(0)
+    X, targets = rng.normal(size=(2, 40, 3))
+    X, targets = X - X.mean(axis=0), targets - targets.mean(axis=0)
+    twice = np.hstack([X, X[:, :2] - 3 * X[:, 1:]])
+    assert explained_share(twice, targets) == pytest.approx(explained_share(X, targets), rel=1e-9)
