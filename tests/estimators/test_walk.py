@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import meanparity
-from meanparity import ParityKernelRidge, ParityRidge
+from meanparity import ParityKernelRidge, ParityRidge, baselines, estimators
 
 PACKAGE = str(Path(meanparity.__file__).parent)
 
@@ -55,3 +55,17 @@ def test_the_way_of_a_fit_is_short(model, method, most):
     steps = sum(a != b for a, b in pairwise(files))
     found = len(set(files)), len(files), steps
     assert all(a <= b for a, b in zip(found, most, strict=True)), found
+
+
+@pytest.mark.parametrize(
+    "cls",
+    [
+        getattr(home, name)
+        for home in (baselines, estimators)
+        for name in home.__all__
+        if hasattr(getattr(home, name), "get_params")
+    ],
+)
+def test_the_parameters_of_an_estimator_are_few(cls):
+    """What belongs to the constraint or to the solver is a parameter of those."""
+    assert len(cls._get_param_names()) <= 15

@@ -196,7 +196,8 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         tradeoff = self._tradeoff(comparison, between, data, parts, of_ends, solution, problem)
         limits = None
         if unseen is not None:
-            limits = limits_of_fit(self, constraint, parts, tradeoff, unseen)
+            promise = self.max_gap, self.confidence
+            limits = limits_of_fit(*promise, constraint, parts, tradeoff, unseen)
             further = None
             if constraint.pooling is not None:
                 further = limits_of_columns(constraint, data, solution, unseen)

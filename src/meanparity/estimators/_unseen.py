@@ -175,17 +175,18 @@ class Unseen:
 
 
 def limits_of_fit(
-    estimator: Any,
+    max_gap: Any,
+    confidence: float | None,
     constraint: Constraint,
     parts: tuple[Functionals, Functionals],
     tradeoff: Tradeoff,
     unseen: Unseen,
 ) -> GapLimits:
-    """The limits of all gaps, by the `confidence` of an estimator or by `pooling`."""
+    """The limits of all gaps: `max_gap` with a confidence, or otherwise those of `pooling`."""
     labels = (*tradeoff.labels[0], *tradeoff.labels[1])
-    if estimator.confidence is not None:
-        limits, gaps = tradeoff.limits(estimator.max_gap), unseen.gaps(*parts, any_function=True)
-        return promised_limits(limits, float(estimator.confidence), labels, gaps)
+    if confidence is not None:
+        limits, gaps = tradeoff.limits(max_gap), unseen.gaps(*parts, any_function=True)
+        return promised_limits(limits, float(confidence), labels, gaps)
     free = tradeoff.solution.gaps[1]
     return pooled_limits(_strength(constraint), labels, free, unseen.gaps(*parts))
 
