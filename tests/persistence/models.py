@@ -29,6 +29,7 @@ from meanparity import (
     ParityKernelRidgeCV,
     ParityRidge,
     ParityRidgeCV,
+    Pool,
     Primal,
     ResidualParity,
     SmallestLoss,
@@ -49,12 +50,15 @@ N = 60
 X = pd.DataFrame(RNG.standard_normal((N, 4)), columns=list("abcd"))
 S = RNG.choice(["female", "male"], N)
 Y = X["a"] + (S == "female") + RNG.standard_normal(N)
+BAND = np.array(["young", "middle", "old"])[np.arange(N) % 3]  # three groups: budgets off the dial
 AGE = pd.DataFrame({"sex": S, "age": RNG.uniform(20, 60, N)})
 NYSTROM = Nystrom(n_components=12)
 
 MODELS = {
     "ridge": ParityRidge(solver=Primal()),
     "ridge, pooling": ParityRidge(constraint=MeanParity(pooling="auto")),
+    "ridge, confidence": ParityRidge(max_gap=0.3, confidence=0.9),
+    "ridge, two outputs": ParityRidge(alpha=[0.1, 1.0], fit_intercept=False),
     "ridge, residuals": ParityRidge(constraint=ResidualParity()),
     "ridge, covariance": ParityRidge(constraint=CovarianceParity()),
     "ridge, age": ParityRidge(
@@ -76,7 +80,12 @@ MODELS = {
         kernel=Kernel("rbf", columns=["a", "b"]) + Kernel("linear") * Kernel("rbf")
     ),
     "sklearn kernels": ParityKernelRidge(kernel=RBF() + 2.0 * Matern()),
+    "rbf, max gap": ParityKernelRidge(kernel="rbf", max_gap=0.05),
+    "huber, max gap": ParityKernelRegressor(kernel="rbf", loss="huber", max_gap=0.05),
     "landmarks": ParityKernelRidge(kernel="rbf", solver=NYSTROM),
+    "landmarks, strata and pool": ParityKernelRidge(
+        kernel="rbf", solver=NYSTROM, constraint=MeanParity(min_group_size=2)
+    ),
     "kernel cv": ParityKernelRidgeCV(kernel="rbf", gammas=[0.1, 1.0]),
     "kernel cv, landmarks": ParityKernelRidgeCV(kernel="rbf", solver=NYSTROM),
     **{
@@ -122,6 +131,13 @@ def fit(name):
         y = np.exp(0.2 * Y)
     elif name == "ridge, age":
         sensitive = AGE
+    elif name.endswith("max gap"):
+        sensitive = BAND
+    elif name == "ridge, two outputs":
+        y = np.column_stack([Y, Y**2])
+    elif name == "landmarks, strata and pool":
+        pool = Pool(X[:30] + 0.1, BAND[:30], S[:30])
+        return model.fit(X, Y, sensitive_features=BAND, control_features=S, pool=pool)
     if name == "ridge, batches":
         for part in (slice(0, 30), slice(30, N)):
             model.partial_fit(X[part], y[part], sensitive_features=sensitive[part])

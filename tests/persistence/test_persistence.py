@@ -567,6 +567,21 @@ def test_the_format_is_the_one_that_files_have():
     )
 
 
+def kinds_in(node):
+    """The names of all kinds in what a file says about a model."""
+    if isinstance(node, list):
+        return set().union(*map(kinds_in, node))
+    if not isinstance(node, dict):
+        return set()
+    own = {node["kind"]} if {"kind", "state"} <= node.keys() else set()
+    return own.union(*map(kinds_in, node.values()))
+
+
+def test_every_kind_is_in_a_stored_file():
+    headers = [unpack(path.read_bytes(), "m", "model file")[0] for path in FILES.glob("*.mean*")]
+    assert {name for name in KINDS if "/" not in name} == kinds_in(headers)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_a_stored_file_of_every_kind_predicts_what_it_did(name):
     path = FILES / f"{name.replace(', ', '-').replace(' ', '-')}.meanparity"

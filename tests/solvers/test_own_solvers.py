@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import KFold
 
 from meanparity import (
     Dense,
@@ -15,6 +17,7 @@ from meanparity import (
     ParityKernelClassifier,
     ParityKernelRegressor,
     ParityKernelRidge,
+    ParityKernelRidgeCV,
     ParityRidge,
     Primal,
 )
@@ -55,6 +58,40 @@ class Own(Solver):
         fair, free = (replace(fit, coef=2 * fit.coef) for fit in (found.fair, found.free))
         basis = self.basis(found.basis)
         return replace(found, fair=fair, free=free, basis=basis, directions=None)
+
+
+class OwnLandmarks(Solver):
+    """A user's approximation, here that of another solver, which says in which features it is."""
+
+    exact = True
+
+    def __init__(self, landmarks):
+        self.landmarks = landmarks
+
+    def solve(self, problem):
+        return Nystrom(landmarks=self.landmarks).solve(problem)
+
+    def in_features(self, problem):
+        return Nystrom(landmarks=self.landmarks).in_features(problem)
+
+
+@pytest.mark.parametrize("cv", [None, 4])
+def test_cross_validation_is_about_the_features_of_a_solver(cv):
+    """Its held-out error is that of fits without the rows, and not that of the exact kernel."""
+    model = ParityKernelRidgeCV(kernel="rbf", gammas=[0.3], alphas=[0.5], cv=cv)
+    errors = []
+    for solver in (OwnLandmarks(X[:6]), Dense()):
+        found = clone(model).set_params(solver=solver).fit(X, Y, sensitive_features=S)
+        one = ParityKernelRidge(kernel="rbf", gamma=0.3, alpha=0.5, solver=solver)
+        splits = KFold(len(Y) if cv is None else cv).split(X)
+        squares = [
+            (one.fit(X[train], Y[train], sensitive_features=S[train]).predict(X[test]) - Y[test])
+            ** 2
+            for train, test in splits
+        ]
+        errors.append(found.cv_results_["mean_squared_error"][0])
+        assert errors[-1] == pytest.approx(np.concatenate(squares).mean(), rel=1e-9)
+    assert abs(errors[0] - errors[1]) > 1e-3
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4], ids=["near", "far"])
@@ -154,9 +191,9 @@ def test_solvers_of_the_squared_error_are_refused_for_other_losses(model):
         model.set_params(solver=Namesake()).fit(X, y, sensitive_features=S)
     assert "say so in its class: any_loss = True" in str(told.value)
     model.set_params(kernel="rbf", solver=Nystrom(10, optimizer=Namesake()))
-    with pytest.raises(ValueError, match=r"optimizer=Namesake\(\) does not minimise other losses"):
+    with pytest.raises(ValueError, match=r"optimizer=Namesake\(\) does not minimise losses other"):
         model.fit(X, y, sensitive_features=S)
-    with pytest.raises(ValueError, match=r"optimizer=Nystrom\(\) does not minimise other losses"):
+    with pytest.raises(ValueError, match=r"optimizer=Nystrom\(\) does not minimise losses other"):
         model.set_params(solver=Nystrom(10, optimizer=Nystrom())).fit(X, y, sensitive_features=S)
 
 

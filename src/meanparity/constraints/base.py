@@ -124,7 +124,7 @@ class Constraint(Documented, BaseEstimator, ABC):  # type: ignore[misc]
         return self.functionals(rows).implies_mean_parity
 
     def group_gaps(self, rows: Rows, functionals: Functionals | None = None) -> Functionals:
-        """How far groups are apart on any rows: by default differences of their means.
+        """How far apart groups are on any rows: by default the differences of their means.
 
         Curves, reports and cross-validation show the `gaps` of these functionals for what is
         `compared`. There may be none. `functionals` are those of the constraint on these rows; they

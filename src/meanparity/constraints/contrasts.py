@@ -99,7 +99,7 @@ def assemble(
 ) -> Functionals:
     """Functionals from the blocks of all strata.
 
-    `implied` says whether they span all contrasts of group means; None if that is to be found out.
+    `implied` says whether they span all contrasts of group means; None if that is not known.
     """
     blocks = [block for block in blocks if block.table.shape[1]]
     k, q = len(rows.cells), sum(block.table.shape[1] for block in blocks)

@@ -82,7 +82,7 @@ class LeftOut:
 
 
 def _fixed_targets(found: Functionals, rows: Rows, constraint: Constraint) -> FloatArray:
-    """The targets, less those of y if errors are compared: what does not depend on y."""
+    """The targets, minus those of y if errors are compared: what does not depend on y."""
     if not constraint.compares_errors:
         return found.targets
     assert rows.y is not None

@@ -24,6 +24,7 @@ from meanparity.data.fit_input import (
     read_pool,
 )
 from meanparity.data.groups import Cells
+from meanparity.data.rows import Rows
 from meanparity.estimators._messages import (
     check_rows_and_pool,
     is_categorical,
@@ -47,7 +48,8 @@ from meanparity.solvers.problem import (
     no_columns,
 )
 from meanparity.tradeoff.curve import Comparison, CurveSums, StepSums
-from meanparity.tradeoff.tradeoff import FittedFunction, TableFunctions, Tradeoff
+from meanparity.tradeoff.functions import FittedFunction, TableFunctions
+from meanparity.tradeoff.tradeoff import Tradeoff
 
 _FUNCTION_ATTRIBUTES = ("coef_", "dual_coef_", "X_fit_", "intercept_")
 COLUMNS = ("n_features_in_", "feature_names_in_")
@@ -163,7 +165,7 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         return self._fit_input(solver, constraint.settle(data.rows), data)
 
     def _fit_input(self, solver: Solver, constraint: Constraint, data: FitInput) -> Solution:
-        """The same from input that is read already, and a constraint that is settled."""
+        """The same for input that has been read, and a constraint that has been settled."""
         with all_threads():
             with np.errstate(over="ignore", invalid="ignore"):  # refused with a message below
                 problem = self._problem(constraint, data)
@@ -187,15 +189,18 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         unseen: Unseen | None = None,
     ) -> None:
         """Store the fitted attributes, and warn about what the fit leaves."""
+        rows, single, (functionals, pool) = data.rows, data.single_output, parts
+        between, comparison = _comparison(constraint, rows, functionals)
         refuse_overflow(solution)
         refuse_unmet(data, *parts, solution)
-        rows, single, (functionals, pool) = data.rows, data.single_output, parts
         ends = [self._means(data, parts, solution, u) for u in (0.0, 1.0)]
-        labels, of_ends = reported_gaps(constraint, data, parts, ends)
-        tradeoff = self._tradeoff(constraint, data, parts, of_ends, solution, problem)
+        labels, of_ends = reported_gaps(constraint, data, parts, ends, between)
+        tradeoff = self._tradeoff(comparison, between, data, parts, of_ends, solution, problem)
         limits = None
         if unseen is not None and self.confidence is not None:
-            limits, function = promised_function(self, parts, tradeoff, unseen)
+            limits, function = promised_function(
+                self.max_gap, self.confidence, parts, tradeoff, unseen
+            )
         elif unseen is not None:
             limits, function = pooled_function(constraint, parts, tradeoff, unseen)
         elif self.max_gap is not None:
@@ -230,7 +235,7 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
                 if u is None
                 else self._means(data, parts, solution, u)
             )
-            gaps = reported_gaps(constraint, data, parts, [means])[1][0]
+            gaps = reported_gaps(constraint, data, parts, [means], between)[1][0]
         self.gaps_, self.pool_gaps_ = by_name(labels, gaps[:, 0] if single else gaps)
         of_groups, self.group_counts_ = rows.group_means(means.cells[0]), rows.group_counts
         self.group_means_ = _as_floats(of_groups, single)
@@ -291,7 +296,8 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
 
     def _tradeoff(
         self,
-        constraint: Constraint,
+        comparison: Comparison,
+        between: Functionals,
         data: FitInput,
         parts: Parts,
         gaps: FloatArray,
@@ -300,28 +306,24 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
     ) -> Tradeoff:
         """Everything between both ends; values of individual rows are not kept."""
         rows, ends = data.rows, (solution.fair, solution.free)
-        own = parts[0] if constraint.reports_groups and parts[0].labels else None
-        between = constraint.group_gaps(rows, own)
-        if between is own:
+        if between is parts[0]:
             of_groups = solution.gaps[:, : len(between.labels)]
         else:
             assert rows.y is not None
             y, mass = rows.cell_means(rows.y), rows.mass[:, None]
-            compared = [constraint.compared(fit.cell_means, y) for fit in ends]
+            compared = [comparison.constraint.compared(fit.cell_means, y) for fit in ends]
             of_groups = np.stack([between.gaps_of_sums(mass * values) for values in compared])
         sums = CurveSums(solution.errors, solution.variance, of_groups)
         fair, free = (replace(fit, fitted=None, pool=None) for fit in ends)
-        if rows.sizes is not None and np.allclose(rows.mass * rows.sizes.mean(), rows.sizes):
-            rows = replace(rows, weights=None)  # sums over rows of equal weight
         return Tradeoff(
             replace(solution, fair=fair, free=free),
             TableFunctions(data.layout, solution.basis),
             sums,
             gaps,
-            Comparison(rows.schema, constraint, constraint.describe(rows)),
+            comparison,
             data.single_output,
             labels=(parts[0].labels, parts[1].labels),
-            steps=_step_sums(data, between, between is own, of_groups[1], solution),
+            steps=_step_sums(data, between, between is parts[0], of_groups[1], solution),
         )
 
     def _values(self, X: Any) -> FloatArray:
@@ -396,20 +398,40 @@ def conditions(constraint: Constraint, data: FitInput) -> Parts:
     return here, there
 
 
+def _comparison(
+    constraint: Constraint, rows: Rows, functionals: Functionals
+) -> tuple[Functionals, Comparison]:
+    """What compares the groups of the training rows, and how later rows are compared.
+
+    The first are the functionals themselves, if their gaps are those between groups.
+    """
+    own = functionals if constraint.reports_groups and functionals.labels else None
+    between = constraint.group_gaps(rows, own)
+    if rows.sizes is not None and np.allclose(rows.mass * rows.sizes.mean(), rows.sizes):
+        rows = replace(rows, weights=None)  # sums over rows of equal weight
+    return between, Comparison(rows.schema, constraint, constraint.describe(rows))
+
+
 def reported_gaps(
-    constraint: Constraint, data: FitInput, parts: Parts, means: Sequence[Means]
+    constraint: Constraint,
+    data: FitInput,
+    parts: Parts,
+    means: Sequence[Means],
+    between: Functionals | None = None,
 ) -> tuple[list[tuple[str, ...]], FloatArray]:
     """The gaps that a fit reports, of e functions, (e, r, m), and what each of them is about.
 
-    These are the gaps between groups, if the constraint says so and there are any groups, and else
-    those of its functionals; on the training rows, and then on the pool.
+    These are the gaps between groups, if the constraint says so and there are any groups, and
+    otherwise those of its functionals; on the training rows, and then on the pool. `between` is
+    what compares the groups of the training rows, if it is known.
     """
     labels, found, n_here = [], [], len(parts[0].labels)
     for i, part in enumerate(parts):
         rows = data.rows if data.pool is None or not i else data.pool.rows
         gaps = [one.gaps[n_here:] if i else one.gaps[:n_here] for one in means]
         if constraint.reports_groups and part.labels and rows.schema.categories:
-            own, part = part, constraint.group_gaps(rows, part)
+            known, own = None if i else between, part
+            part = constraint.group_gaps(rows, own) if known is None else known
             if part is not own:
                 mass = rows.mass[:, None]
                 gaps = [part.gaps_of_sums(mass * one.cells[i]) for one in means]

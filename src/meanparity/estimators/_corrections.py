@@ -28,9 +28,7 @@ from meanparity.estimators._messages import (
 from meanparity.estimators._price import price_of, warn_about_price, warn_about_range
 from meanparity.estimators.kernel_ridge import ParityKernelRidge
 from meanparity.estimators.ridge import ParityRidge
-from meanparity.solvers.choose import resolve_solver
 from meanparity.solvers.features import LinearFeatures
-from meanparity.solvers.primal import ByColumns
 from meanparity.solvers.problem import Basis, ConstrainedProblem, Solution, check_solution
 from meanparity.state import stored
 
@@ -205,11 +203,8 @@ class FunctionCorrection:
             ),
             isinstance(space, ParityRidge) and not problem.alpha.any(),
         )
-        solver = resolve_solver(space.solver)
-        if isinstance(space, ParityRidge):
-            solver = ByColumns(solver)
         with np.errstate(over="ignore", invalid="ignore"):
-            solution = solver.solve(scaled)
+            solution = space._solver().solve(scaled)
         check_solution(solution, space.solver, scaled.Y.shape[1])
         refuse_overflow(solution)
         g, g_pool = _evaluated(solution, scaled)

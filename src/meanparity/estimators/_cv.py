@@ -32,7 +32,6 @@ from meanparity.estimators.selection import (
 )
 from meanparity.solvers.choose import resolve_solver
 from meanparity.solvers.held_out import Smoother, kernel_scale
-from meanparity.solvers.nystrom import Nystrom, in_features, kernel_features
 from meanparity.solvers.problem import ConstrainedProblem
 
 CV_PREDICTS_WITH = (*PREDICTS_WITH, "best_estimator_", "alpha_", "gamma_")
@@ -104,14 +103,11 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
     def _candidates(
         self, constraint: Constraint, data: FitInput
     ) -> Iterator[tuple[Candidate, Any, ConstrainedProblem]]:
-        """For each space, the model and its problem, in the features of landmarks if it has any."""
+        """For each space, the model and its problem, in the features that its solver uses."""
         for space in self._spaces():
             model = self._model(alpha=1.0, **space)
-            problem = model._problem(constraint, data)
             solver = resolve_solver(model.solver)
-            if isinstance(solver, Nystrom) and not problem.kernel.is_linear:
-                features = kernel_features(solver, problem.X, problem.kernel, problem.names)
-                problem = in_features(problem, features)
+            problem = solver.in_features(model._problem(constraint, data))
             yield space, model, problem.in_double_precision()
 
     def _left_out(

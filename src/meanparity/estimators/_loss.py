@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 
 from meanparity._typing import FloatArray
-from meanparity.constraints import Constraint
+from meanparity.constraints.base import Constraint
+from meanparity.constraints.functionals import Functionals
 from meanparity.data.fit_input import FitInput
 from meanparity.estimators._base import (
     KernelParameters,
@@ -24,8 +25,9 @@ from meanparity.estimators._unseen import Parts
 from meanparity.losses.base import Loss
 from meanparity.solvers.choose import resolve_loss_solver
 from meanparity.solvers.problem import ConstrainedProblem, Solution
+from meanparity.tradeoff.curve import Comparison
+from meanparity.tradeoff.functions import FittedFunction
 from meanparity.tradeoff.loss_tradeoff import LossTradeoff, Refit
-from meanparity.tradeoff.tradeoff import FittedFunction
 
 if TYPE_CHECKING:
     from meanparity.report import Slider
@@ -107,7 +109,8 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
 
     def _tradeoff(
         self,
-        constraint: Constraint,
+        comparison: Comparison,
+        between: Functionals,
         data: FitInput,
         parts: Parts,
         gaps: FloatArray,
@@ -116,7 +119,7 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
     ) -> LossTradeoff:
         assert isinstance(data, LossInput)
         assert problem is not None
-        found = super()._tradeoff(constraint, data, parts, gaps, solution, problem)
+        found = super()._tradeoff(comparison, between, data, parts, gaps, solution, problem)
         fair, free = solution.fair.fitted, solution.free.fitted
         assert solution.norms is not None
         assert fair is not None

@@ -298,9 +298,10 @@ def refuse_unused_control(constraint: Constraint, rows: Rows) -> None:
 def check_rows_and_pool(constraint: Constraint, rows: Rows, pool: Any) -> Pool | None:
     """Refuse rows that do not suit the constraint; the pool on which it has to hold, if any."""
     refuse_unused_control(constraint, rows)
+    people = pool_to_hold_on(constraint, pool)
     if constraint.parity_on != "pool" and not constraint.reads_values:
         refuse_identifier(rows)
-    return pool_to_hold_on(constraint, pool)
+    return people
 
 
 def pool_to_hold_on(constraint: Constraint, pool: Any) -> Pool | None:

@@ -202,7 +202,7 @@ class Reporting:
     ) -> Report:
         """A report on the predictions for these rows: answers, groups, and a slider.
 
-        It shows itself in notebooks; `save` writes it to a file that needs no network.
+        Notebooks display it; `save` writes it to a file that needs no network.
 
         Parameters
         ----------

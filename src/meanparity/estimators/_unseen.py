@@ -28,7 +28,9 @@ from meanparity.data.groups import Cells
 from meanparity.data.rows import Rows
 from meanparity.solvers.problem import ConstrainedProblem, Solution, Solver
 from meanparity.state import stored
-from meanparity.tradeoff.tradeoff import FittedFunction, Tradeoff, WeightedGaps
+from meanparity.tradeoff.budgets import WeightedGaps
+from meanparity.tradeoff.functions import FittedFunction
+from meanparity.tradeoff.tradeoff import Tradeoff
 
 AUTO_POOLING = 0.3  # what "auto" stands for; see docs/small-groups.md
 _FOLDS = 5
@@ -183,12 +185,12 @@ class Unseen:
 
 
 def promised_function(
-    estimator: Any, parts: Parts, tradeoff: Tradeoff, unseen: Unseen
+    max_gap: Any, confidence: float, parts: Parts, tradeoff: Tradeoff, unseen: Unseen
 ) -> tuple[GapLimits, FittedFunction]:
-    """The limits that the `confidence` of an estimator asks for, and the function within them."""
+    """The limits for which `max_gap` holds with a confidence, and the function within them."""
     labels = _labels(tradeoff)
-    limits, gaps = tradeoff.limits(estimator.max_gap), unseen.gaps(*parts, any_function=True)
-    found = promised_limits(limits, float(estimator.confidence), labels, gaps)
+    limits, gaps = tradeoff.limits(max_gap), unseen.gaps(*parts, any_function=True)
+    found = promised_limits(limits, float(confidence), labels, gaps)
     return found, tradeoff.within_limits(found.limits)
 
 

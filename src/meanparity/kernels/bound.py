@@ -270,7 +270,7 @@ def _tanh(values: FloatArray) -> None:
 
 
 def _shift(X: Features, origin: FloatArray | None) -> Features:
-    """Rows less an origin, if there is one; sparse rows become dense, a few at a time."""
+    """Rows minus an origin, if there is one; sparse rows become dense, a few at a time."""
     return X if origin is None else (X.toarray() if sparse.issparse(X) else X) - origin
 
 

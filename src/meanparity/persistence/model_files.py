@@ -21,7 +21,7 @@ import meanparity.estimators  # noqa: F401  (every kind of model is known)
 from meanparity.files import FORMAT, check_format, pack, read_packed, write_atomically
 from meanparity.persistence.foreign import read_foreign, write_foreign
 from meanparity.state import Reader, Writer
-from meanparity.tradeoff.tradeoff import FittedFunction
+from meanparity.tradeoff.functions import FittedFunction
 
 _WHAT = "model file"
 _PACKAGES = ("meanparity", "numpy", "scipy", "scikit-learn", "skrub", "skops")

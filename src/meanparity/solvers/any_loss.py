@@ -1,4 +1,4 @@
-"""Solvers for other losses than the squared error: Newton's method and L-BFGS."""
+"""Solvers for losses other than the squared error: Newton's method and L-BFGS."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _Optimizer(Solver):
 
     def target_values(self, problem: ConstrainedProblem) -> TargetValues:
         """The least objective for any targets of the functionals."""
-        return TargetValues.of(self._minimisation(problem))
+        return TargetValues.from_minimisation(self._minimisation(problem))
 
     def _minimisation(self, problem: ConstrainedProblem) -> Minimisation:
         problem = problem.in_double_precision()
@@ -196,7 +196,7 @@ class AnyLoss(Solver):
         if missing:
             raise ValueError(
                 f"{type(optimizer).__name__}.solve returned a Solution without "
-                f"{' and '.join(missing)}. Estimators of other losses than the squared error "
+                f"{' and '.join(missing)}. Estimators of losses other than the squared error "
                 "report them: the course of both minimisations, the inner products of both "
                 "functions, and their values on the training rows."
             )
@@ -207,9 +207,9 @@ class AnyLoss(Solver):
         optimizer: Any = _choose_optimizer(problem, self.optimizer)
         if not hasattr(optimizer, "target_values"):
             raise ValueError(
-                f"Budgets of other losses than the squared error need a solver with a method "
-                f"target_values, which {type(optimizer).__name__} has not. Use Newton(), LBFGS() "
-                "or Nystrom(), or the dial."
+                "Budgets of losses other than the squared error need a solver with a method "
+                f"target_values, which {type(optimizer).__name__} does not have. Use Newton(), "
+                "LBFGS() or Nystrom(), or the dial."
             )
         found: TargetValues = optimizer.target_values(problem)
         return found
@@ -221,7 +221,7 @@ def _choose_optimizer(problem: ConstrainedProblem, optimizer: Any) -> Solver:
         return optimizer
     if optimizer is not None:
         raise ValueError(
-            f"optimizer={optimizer!r} does not minimise other losses than the squared error. Pass "
+            f"optimizer={optimizer!r} does not minimise losses other than the squared error. Pass "
             "Newton(), LBFGS() or None. If it is your own solver and minimises problem.loss, say "
             "so in its class: any_loss = True."
         )

@@ -1,10 +1,9 @@
-"""Exact kernel solution by conjugate gradients: kernel values are computed anew in every step.
+"""Exact kernel solution by conjugate gradients: kernel values are recomputed in every step.
 
 No n × n matrix is stored. A randomly pivoted Cholesky factorisation ``F Fᵀ`` of the kernel matrix,
-(n, r), preconditions the system: what it does not see of the matrix decides how many steps it
-takes.
-What the constraint holds does not depend on how far the steps came: `Dual.solve` takes off at the
-end what is left of it.
+(n, r), preconditions the system: the part of the matrix that it misses decides how many steps it
+takes. The constraint holds exactly however far the steps have come, because `Dual.solve` removes
+the gaps that are left at the end.
 """
 
 from __future__ import annotations
@@ -120,7 +119,7 @@ class _Steps:
         Raises
         ------
         StagnationError
-            When steps come no closer.
+            When the steps stop making progress.
         """
         size = np.linalg.norm(rhs, axis=0)
         Z, R = np.zeros_like(rhs), rhs.copy()

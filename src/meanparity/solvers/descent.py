@@ -202,8 +202,8 @@ def _small(expected: float, value: float, settings: DescentSettings) -> bool:
 def _lbfgs(problem: Descent, settings: DescentSettings, c: FloatArray, b: float) -> Run:
     """Vectors are the coefficients, the values on the rows if these are needed, and the constant.
 
-    When three steps in a row decrease J by next to nothing, that may be chance, or due to the
-    stored pairs: they are dropped, and only three more such steps are the end.
+    Three steps in a row that decrease J by next to nothing may be chance, or due to the stored
+    pairs: the pairs are dropped, and the descent ends only after three more such steps.
     """
     space, record, p = problem.space, _Record(problem, settings), len(c)
     condition = space.conditioner(problem.alpha)

@@ -116,10 +116,10 @@ def solve_exactly(problem: ConstrainedProblem, reason: str | None = None) -> Sol
 
 
 def pseudo_inverse(eigen: Eigen, alpha: float) -> Eigen:
-    """The decomposed matrix plus ``λI``, with a cut below which eigenvalues are taken for zero.
+    """The decomposed matrix plus ``λI``, with a threshold below which eigenvalues count as zero.
 
-    Without a penalty, small eigenvalues are divided by, and every digit that costs is a digit of
-    parity: those below `_UNPENALISED_CUT` of the largest count as zero.
+    Without a penalty, the solution divides by small eigenvalues, and parity loses the digits that
+    this costs: those below `_UNPENALISED_CUT` of the largest count as zero.
     """
     factor = eigen.shifted(alpha)
     low, high = factor.values.min(), np.abs(factor.values).max()

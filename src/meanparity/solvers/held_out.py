@@ -257,7 +257,7 @@ class FoldSums:
     mean : (d + m,) array
         Weighted mean of the columns of X and Y; zero without an intercept.
     triangle : (r, d + m) array
-        R of the rows less that mean.
+        R of the rows minus that mean.
     """
 
     mass: float
@@ -346,7 +346,7 @@ def _predict_columns(
 def _predict_kernel(
     problem: ConstrainedProblem, solver: Solver, alphas: FloatArray, X: Features
 ) -> list[FloatArray]:
-    """The same of kernel fits: one problem in which every output has every penalty.
+    """The same for kernel fits: one problem in which every output has every penalty.
 
     Penalties share the kernel matrix, and each has a factorisation of its own.
     """

@@ -80,6 +80,13 @@ class Nystrom(Solver):
         """The same from sums over rows."""
         return solve_sums(problem, start)
 
+    def in_features(self, problem: ConstrainedProblem) -> ConstrainedProblem:
+        """The problem on whitened kernel functions at the landmarks."""
+        if problem.kernel.is_linear:
+            return problem
+        features = kernel_features(self, problem.X, problem.kernel, problem.names)
+        return in_features(problem, features)
+
 
 def kernel_features(
     nystrom: Nystrom, X: Features, kernel: AbstractKernel, names: tuple[str, ...] | None

@@ -1,4 +1,4 @@
-"""A kernel matrix that is not stored: its values are computed anew for every product."""
+"""A kernel matrix that is not stored: its values are recomputed for every product."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class KernelOperator:
     diagonal : (n,) array
         Its diagonal.
     shares : (n,) array or None
-        Weights of the means that are taken off, if it is centred.
+        Weights of the means that centring subtracts, None if it is not centred.
     root : (n,) array or None
         What rows and columns are multiplied by.
     V, signs : (n, q) and (q,) arrays
-        ``V diag(signs) Vᵀ`` is taken off at last.
+        ``V diag(signs) Vᵀ`` is subtracted last.
     """
 
     kernel: BoundKernel

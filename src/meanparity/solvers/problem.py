@@ -391,6 +391,14 @@ class Solver(Documented, BaseEstimator, ABC):  # type: ignore[misc]
     def solve(self, problem: ConstrainedProblem) -> Solution:
         """The constrained and the free minimiser."""
 
+    def in_features(self, problem: ConstrainedProblem) -> ConstrainedProblem:
+        """The same problem on features of which the solver's functions are linear combinations.
+
+        A solver that approximates the kernel overrides this, so that cross-validation is about its
+        functions; by default it is the problem itself.
+        """
+        return problem
+
     @property
     def takes_sums(self) -> bool:
         """Whether it can solve problems of which only sums over rows are known."""

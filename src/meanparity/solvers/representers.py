@@ -52,11 +52,11 @@ class PoolMoments:
     values : (n, q) array
         Their values on the training rows, centred if there is an intercept.
     means : (q,) array
-        What was taken off.
+        The means that centring subtracted from them.
     gram : (q, q) array
         Their inner products.
     size : float
-        What can cancel to nothing in the inner products.
+        Size of the terms that can cancel in the inner products.
     """
 
     values: FloatArray
@@ -236,9 +236,10 @@ def _basis(
 
     Functionals that the space hardly sees can be made zero, but not be given a value.
     """
+    have_values = problem.targets.any()
     require_finite(gram)
     cut = float(np.finfo(float).eps) * size
-    if problem.targets.any():
+    if have_values:
         cut = max(cut, _FAINT**2 * float(np.abs(gram).max(initial=0.0)))
     return symmetric_basis(gram, cut)
 

@@ -27,7 +27,7 @@ class AtTargets:
     Parameters
     ----------
     targets : (q,) array
-        t, what the functionals are.
+        t, the values of the functionals.
     objective : float
         V(t).
     slope : (q,) array
@@ -62,7 +62,7 @@ class TargetValues:
     features: KernelFeatures | None = None
 
     @classmethod
-    def of(cls, minimisation: Minimisation) -> TargetValues:
+    def from_minimisation(cls, minimisation: Minimisation) -> TargetValues:
         """Prepare a problem."""
         if minimisation.is_linear_programme:
             raise ValueError(

@@ -6,8 +6,8 @@ the answer is the shortest x whose gaps are within the budget:
 
 * **no gap above its limit** is a problem of least distance, solved exactly by non-negative least
   squares (Lawson and Hanson);
-* **a sum of sizes** is the same with one condition for each pattern of signs, of which only those
-  are added that are violated;
+* **a sum of sizes** is the same with one condition for each pattern of signs, of which only the
+  violated ones are added;
 * **a root of the sum of squares** is ``x = (AᵀA + I/μ)⁻¹Aᵀg₀`` for one number μ.
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,22 @@ _FEW_GAPS = 50  # gaps up to which signs are found once, for all limits
 
 class UnreachableError(ValueError):
     """No function of the space has gaps within the budget."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedGaps:
+    """A budget for sums of gaps: ``‖weights · gaps‖`` is at most a limit.
+
+    Parameters
+    ----------
+    weights : (m, e, R) array
+        e sums of the R gaps, for each output.
+    limits : (m,) array
+        The limit of each output.
+    """
+
+    weights: FloatArray
+    limits: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,3 +275,23 @@ def size_of(kind: Kind, gaps: FloatArray, parts: IntArray) -> float:
     if kind == "norm":
         return float(np.linalg.norm(gaps))
     return float(np.bincount(parts, np.abs(gaps)).max(initial=0.0))
+
+
+def check_size(value: Any, name: str, infinite: bool = False) -> float:
+    """Return a number of 0 or more as a float, or raise an error that names the parameter."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    fits = 0.0 <= number < np.inf or (infinite and number == np.inf)
+    if isinstance(value, bool | np.bool_ | str) or not fits:
+        raise ValueError(f"{name}={value!r} is not a finite number of 0 or more. Pass one.")
+    return number
+
+
+def check_kind(budget: Any) -> Kind:
+    """Return the kind of a budget, or raise an error that lists the kinds."""
+    for kind in KINDS:
+        if isinstance(budget, str) and budget == kind:
+            return kind
+    raise ValueError(f"budget={budget!r} is not known. Pass one of {', '.join(KINDS)}.")

@@ -15,21 +15,23 @@ from meanparity.losses.base import Loss
 from meanparity.solvers.problem import ConstrainedProblem
 from meanparity.solvers.targets import AtTargets
 from meanparity.state import stored
-from meanparity.tradeoff.budgets import Kind, UnreachableError, size_of
+from meanparity.tradeoff.budgets import (
+    Kind,
+    UnreachableError,
+    WeightedGaps,
+    check_kind,
+    check_size,
+    size_of,
+)
 from meanparity.tradeoff.curve import (
     PAPER_POSITIONS,
     Frontier,
     TradeoffCurve,
     check_positions,
 )
+from meanparity.tradeoff.functions import FittedFunction
 from meanparity.tradeoff.loss_budgets import LossBudgets
-from meanparity.tradeoff.tradeoff import (
-    FittedFunction,
-    Tradeoff,
-    WeightedGaps,
-    check_kind,
-    check_size,
-)
+from meanparity.tradeoff.tradeoff import Tradeoff
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +232,7 @@ class LossTradeoff(Tradeoff):
     def _loss_budgets(self) -> LossBudgets:
         if self.refit is None:
             raise ValueError(
-                "Budgets of other losses than the squared error are new minimisations, which need "
+                "Budgets of losses other than the squared error are new minimisations, which need "
                 "the training rows, and a model file does not hold these. Fit the model again "
                 "(max_gap in fit), or use tradeoff_.at."
             )

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from meanparity._typing import FloatArray, FloatOrArray
-from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import check_unfairness, check_weights
 from meanparity.data.rows import Rows
-from meanparity.linalg.parallel import all_threads
-from meanparity.solvers.problem import Basis, Directions, Solution
+from meanparity.solvers.problem import Directions, Solution
 from meanparity.state import stored
-from meanparity.tradeoff.budgets import KINDS, Budgets, Kind
+from meanparity.tradeoff.budgets import Budgets, Kind, WeightedGaps, check_kind, check_size
 from meanparity.tradeoff.curve import (
     PAPER_POSITIONS,
     Comparison,
@@ -27,91 +25,7 @@ from meanparity.tradeoff.curve import (
     check_ends,
     check_positions,
 )
-
-
-@stored("TableFunctions")
-@dataclass(frozen=True, eq=False)
-class TableFunctions:
-    """Functions of the rows of a table with the columns that fit saw.
-
-    Parameters
-    ----------
-    layout : FeatureLayout
-        The columns of X.
-    functions : Basis
-        Evaluates functions of the features.
-    """
-
-    layout: FeatureLayout
-    functions: Basis
-
-    def evaluate(self, X: Any, coef: FloatArray) -> FloatArray:
-        """Values of the functions with coefficients coef, (p, m), at the rows of X: (n, m)."""
-        rows = self.layout.read(X)
-        with all_threads():
-            return self.functions.evaluate(rows, coef)
-
-    def sensitive_features(self, X: Any) -> dict[str, Any]:
-        """The sensitive columns in X, if the estimator names them."""
-        if not self.layout.sensitive:
-            raise ValueError(
-                "The groups of these rows are not known. Pass sensitive_features, as in fit."
-            )
-        return self.layout.sensitive_values(X)
-
-
-@stored("FittedFunction")
-@dataclass(frozen=True, eq=False, repr=False)
-class FittedFunction:
-    """A fitted function that can be evaluated at any rows.
-
-    Parameters
-    ----------
-    basis : TableFunctions
-        Evaluates functions from their coefficients.
-    coef : (p, m) array
-        Coefficients.
-    intercept : (m,) array
-        The constant.
-    single_output : bool
-        Whether predictions are (n,) instead of (n, m).
-    unfairness : float or None
-        Its position on the dial; None if it is not on the dial.
-    multipliers : (r, m) array or None
-        ν, if it is ``g_free − Σ_k ν_k h_k`` off the dial.
-    """
-
-    basis: TableFunctions
-    coef: FloatArray
-    intercept: FloatArray
-    single_output: bool
-    unfairness: float | None = None
-    multipliers: FloatArray | None = None
-
-    def __repr__(self) -> str:
-        where = "off the dial" if self.unfairness is None else f"unfairness={self.unfairness}"
-        return f"FittedFunction({where})"
-
-    def predict(self, X: Any) -> FloatArray:
-        """Predictions for the rows of X: (n,), or (n, m) for several outputs."""
-        values = self.basis.evaluate(X, self.coef) + self.intercept
-        return values[:, 0] if self.single_output else values
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedGaps:
-    """A budget for sums of gaps: ``‖weights · gaps‖`` is at most a limit.
-
-    Parameters
-    ----------
-    weights : (m, e, R) array
-        e sums of the R gaps, for each output.
-    limits : (m,) array
-        The limit of each output.
-    """
-
-    weights: FloatArray
-    limits: FloatArray
+from meanparity.tradeoff.functions import FittedFunction, TableFunctions
 
 
 @stored("Tradeoff")
@@ -575,23 +489,3 @@ class Tradeoff:
         if self.single_output:
             return both[:, 0], both[:, 1]
         return both[:, :m], both[:, m:]
-
-
-def check_size(value: Any, name: str, infinite: bool = False) -> float:
-    """Return a number of 0 or more as a float, or raise an error that names the parameter."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    fits = 0.0 <= number < np.inf or (infinite and number == np.inf)
-    if isinstance(value, bool | np.bool_ | str) or not fits:
-        raise ValueError(f"{name}={value!r} is not a finite number of 0 or more. Pass one.")
-    return number
-
-
-def check_kind(budget: Any) -> Kind:
-    """Return the kind of a budget, or raise an error that lists the kinds."""
-    for kind in KINDS:
-        if isinstance(budget, str) and budget == kind:
-            return kind
-    raise ValueError(f"budget={budget!r} is not known. Pass one of {', '.join(KINDS)}.")
