@@ -37,7 +37,7 @@ def walk(call):
     ("model", "method", "most"),
     [
         (ParityKernelRidge(kernel="rbf"), "fit", (25, 250, 90)),
-        (ParityRidge(), "fit", (25, 200, 85)),
+        (ParityRidge(), "fit", (26, 200, 85)),
         (ParityKernelRidge(kernel="rbf"), "predict", (6, 30, 10)),
     ],
     ids=["kernel fit", "linear fit", "predict"],

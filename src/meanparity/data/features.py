@@ -81,8 +81,9 @@ class FeatureLayout:
     def read(self, X: Any, *, estimator: str = "meanparity", min_rows: int = 1) -> Features:
         """The features of X: dense or CSR, finite, in single or double precision, (n, d)."""
         X = self.select(X)
-        refuse_masked(X, "X")
-        refuse_dates(X)
+        if type(X) is not np.ndarray or X.dtype.kind in "mM":
+            refuse_masked(X, "X")
+            refuse_dates(X)
         try:
             X = check_array(
                 X,

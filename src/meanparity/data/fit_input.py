@@ -135,13 +135,14 @@ def read_fit_input(
         raise ValueError(
             f"This {name} estimator requires y to be passed, but the target y is None."
         )
-    refuse_other_order(
-        X,
-        y=y,
-        sensitive_features=sensitive_features,
-        control_features=control_features,
-        sample_weight=sample_weight,
-    )
+    if not isinstance(X, np.ndarray):
+        refuse_other_order(
+            X,
+            y=y,
+            sensitive_features=sensitive_features,
+            control_features=control_features,
+            sample_weight=sample_weight,
+        )
     layout = FeatureLayout.from_table(X, options.sensitive_columns, bool(options.drop_sensitive))
     if to_numbers:
         features = layout.read(X, estimator=name, min_rows=min_rows)
@@ -227,8 +228,8 @@ def _precomputed_pool(layout: FeatureLayout, X: Any, n: int) -> tuple[Features, 
 
 def read_targets(name: str, X: Any, y: Any) -> tuple[FloatArray, bool]:
     """Targets of the rows of X, (n, m), and whether y has one dimension."""
-    refuse_masked(y, "y")
     if isinstance(y, np.ma.MaskedArray):
+        refuse_masked(y, "y")
         y = y.data
     if isinstance(y, np.ndarray) and y.dtype == np.float64 and y.ndim in (1, 2) and y.size:
         assert_all_finite(y, estimator_name=name, input_name="y")

@@ -25,7 +25,7 @@ from meanparity.estimators._messages import (
     warn_about_input,
     warn_about_result,
 )
-from meanparity.estimators._price import price_of, warn_about_price, warn_about_range
+from meanparity.estimators._price import warn_about_price, warn_about_range
 from meanparity.estimators.kernel_ridge import ParityKernelRidge
 from meanparity.estimators.ridge import ParityRidge
 from meanparity.solvers.features import LinearFeatures
@@ -295,7 +295,7 @@ def _warn_about_harm(
     errors = float(shares @ (now - y) ** 2), float(shares @ (f - y) ** 2)
     variance = float(shares @ (y - shares @ y) ** 2)
     free = data.rows.cell_means(f[:, None])[:, 0]
-    warn_about_price(price_of(data.rows, functionals, free, errors, variance))
+    warn_about_price(data.rows, functionals, free, errors, variance)
     warn_about_range(now, f, y)
 
 

@@ -156,7 +156,8 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
         **given
             Refused: predictions depend on X alone.
         """
-        refuse_given(self, given)
+        if given:
+            refuse_given(self, given)
         check_is_fitted(self)
         predicted: FloatArray = self.best_estimator_.predict(X)
         return predicted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -227,19 +227,19 @@ def refuse_overflow(solution: Solution) -> None:
         )
 
 
-def refuse_given(estimator: Any, given: dict[str, Any]) -> None:
+def refuse_given(estimator: Any, given: dict[str, Any]) -> NoReturn:
     """Refuse arguments of predict that a function of X alone does not take."""
-    if given:
-        names = ", ".join(given)
-        raise TypeError(
-            f"{type(estimator).__name__}.predict takes no {names}: predictions are a function of X "
-            "alone, and do not look at groups beyond the columns of X. Leave it out."
-        )
+    names = ", ".join(given)
+    raise TypeError(
+        f"{type(estimator).__name__}.predict takes no {names}: predictions are a function of X "
+        "alone, and do not look at groups beyond the columns of X. Leave it out."
+    )
 
 
 def warn_about_labels(rows: Rows) -> None:
     """Labels that differ by spaces or case alone, and columns in which most labels occur once."""
-    for name, levels in zip(rows.schema.columns, rows.levels, strict=True):
+    names = (*rows.schema.sensitive, *rows.schema.control)
+    for name, levels in zip(names, rows.levels, strict=True):
         alike: dict[str, list[str]] = {}
         for level in levels:
             if isinstance(level, str):

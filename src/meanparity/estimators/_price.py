@@ -8,11 +8,13 @@ import numpy as np
 
 from meanparity._typing import FloatArray
 from meanparity.constraints.functionals import Functionals
+from meanparity.data.fit_input import FitInput
 from meanparity.data.rows import Rows
 from meanparity.exceptions import warn
+from meanparity.solvers.problem import Solution
 
 _LOST = 1 / 3  # share of the explained variance that is lost
-_EXPLAINED = 0.05  # share of the variance below which a model explains nothing worth losing
+_EXPLAINED = 0.1  # share of the variance below which a model explains nothing worth losing
 _OUTSIDE = 0.5  # of the range of y, beyond which predictions are out of place
 _ADVICE = (
     "No small change of these functions closes the gaps. Add the sensitive columns to the "
@@ -39,9 +41,8 @@ class Price:
 
     @property
     def is_high(self) -> bool:
-        """Whether a third of what is explained is lost, and more than twice what has to be."""
-        lost, needed = self.free - self.now, self.free - self.least
-        return self.free >= _EXPLAINED and lost >= _LOST * self.free and lost > 2 * max(needed, 0.0)
+        """Whether more than twice as much is lost as has to be."""
+        return self.free - self.now > 2 * max(self.free - self.least, 0.0)
 
     def __str__(self) -> str:
         now = (
@@ -56,19 +57,30 @@ class Price:
         )
 
 
-def price_of(
+def warn_about_cost(data: FitInput, functionals: Functionals, solution: Solution, u: float) -> None:
+    """A ridge model at u of the dial that lost much accuracy, or left the range of y, avoidably."""
+    share = np.array([1 - u, u])
+    errors = float(share @ solution.errors[:, :, 0] @ share), float(solution.errors[1, 1, 0])
+    if _is_much(errors, variance := float(solution.variance[0])):
+        warn_about_price(data.rows, functionals, solution.free.cell_means[:, 0], errors, variance)
+    fair, free = solution.fair.fitted, solution.free.fitted
+    if u == 0.0 and fair is not None and free is not None and data.rows.sizes is None:
+        warn_about_range(fair[:, 0], free[:, 0], data.Y[:, 0])
+
+
+def warn_about_price(
     rows: Rows,
     functionals: Functionals,
     free: FloatArray,
     errors: tuple[float, float],
     variance: float,
-) -> Price | None:
-    """The price on the rows of fit; None if nothing can be said.
+) -> None:
+    """A model that explains much less than without the constraint, where that can be avoided.
 
     Parameters
     ----------
     rows : Rows
-        The rows, with y.
+        The rows of fit, with y.
     functionals : Functionals
         The constraint on them.
     free : (k,) array
@@ -78,22 +90,24 @@ def price_of(
     variance : float
         Variance of y.
     """
-    if not variance > 0 or rows.y is None or not functionals.count:
-        return None
+    if not _is_much(errors, variance) or rows.y is None or not functionals.count:
+        return
     if functionals.targets.any() or functionals.table.shape[0] != len(rows.cells):
-        return None
+        return
     mass = rows.mass / rows.mass.sum()
     sums = np.asarray(functionals.table.T @ (rows.mass * (free - mass @ free)))
     shift = -np.asarray(functionals.table @ sums)
     residual = rows.cell_means(rows.y)[:, 0] - free
     least = errors[1] + mass @ (shift**2 - 2 * residual * shift)
-    return Price(*(float(1 - value / variance) for value in (errors[1], errors[0], least)))
-
-
-def warn_about_price(price: Price | None) -> None:
-    """A model that explains much less than without the constraint, where that can be avoided."""
-    if price is not None and price.is_high:
+    price = Price(*(float(1 - value / variance) for value in (errors[1], errors[0], least)))
+    if price.is_high:
         warn(f"{price}. {_ADVICE}.")
+
+
+def _is_much(errors: tuple[float, float], variance: float) -> bool:
+    """Whether a third of what the free model explains is lost, if it explains anything."""
+    explained, lost = variance - errors[1], errors[0] - errors[1]
+    return explained > 0 and explained >= _EXPLAINED * variance and lost >= _LOST * explained
 
 
 def warn_about_range(now: FloatArray, free: FloatArray, y: FloatArray) -> None:

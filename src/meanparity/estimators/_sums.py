@@ -85,7 +85,8 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         -------
         (n,) array, or (n, m) for several outputs; a Dask collection for a Dask collection
         """
-        refuse_given(self, given)
+        if given:
+            refuse_given(self, given)
         if not isinstance(X, np.ndarray) and is_dask(X):
             check_is_fitted(self)
             lazily: FloatArray = _predict_partitions(self, X)  # not an array until it is computed

@@ -172,7 +172,8 @@ class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[mi
         **given
             Refused: predictions depend on X alone.
         """
-        refuse_given(self, given)
+        if given:
+            refuse_given(self, given)
         second = self._values(X) > 0
         found: NDArray[Any] = self.classes_[second.astype(int)]
         return found

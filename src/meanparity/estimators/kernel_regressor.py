@@ -171,6 +171,7 @@ class ParityKernelRegressor(RegressorMixin, LossEstimator):  # type: ignore[misc
         **given
             Refused: predictions depend on X alone.
         """
-        refuse_given(self, given)
+        if given:
+            refuse_given(self, given)
         scores = self._values(X)
         return self._loss.response(scores)
