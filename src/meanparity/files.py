@@ -67,7 +67,8 @@ def pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
         if array.dtype.hasobject:  # NumPy before 2.2 would pickle it, and takes no allow_pickle
             raise ValueError(f"The array {name!r} holds Python objects, which files cannot hold.")
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays, **{_HEADER: text})
+    parts: dict[str, Any] = {**arrays, _HEADER: text}
+    np.savez_compressed(buffer, **parts)
     return seal(buffer.getvalue())
 
 
