@@ -56,7 +56,8 @@ elsewhere = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(1)/bin/python $(ON_ALL_CO
 # what the old versions depend on is new, and deprecates what they use
 test-oldest: .venv-oldest/.ready  ## the suite with the oldest versions that pyproject.toml allows
 	$(say_left_out)
-	$(call elsewhere,.venv-oldest) -m "not slow and not neighbours$(LEFT_OUT)" -W ignore::DeprecationWarning
+	$(call elsewhere,.venv-oldest) -m "not slow and not neighbours$(LEFT_OUT)" \
+		-W ignore::DeprecationWarning -W ignore::FutureWarning
 
 NEWEST_PYTHON ?= 3.13
 test-newest: $(READY)  ## the suite with the newest versions there are (NEWEST_PYTHON=3.14)

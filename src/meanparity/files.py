@@ -65,8 +65,12 @@ def pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
     ({'rows': 2}, array([0., 1.]))
     """
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode("utf-8"), dtype=np.uint8)
+    for name, array in arrays.items():
+        if array.dtype.hasobject:  # NumPy before 2.2 would pickle it, and takes no allow_pickle
+            raise ValueError(f"The array {name!r} holds Python objects, which files cannot hold.")
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays, **{_HEADER: text})
+    parts: dict[str, Any] = {**arrays, _HEADER: text}
+    np.savez_compressed(buffer, **parts)
     return seal(buffer.getvalue())
 
 

@@ -26,4 +26,5 @@ def dpd(values, codes):
 def norm_of_cov(values, K_S):
     """sqrt(f̃ᵀ K_S f̃)/n with f̃ centred."""
     centred = values - values.mean()
-    return np.sqrt(centred @ K_S @ centred) / len(values)
+    squared = centred @ K_S @ centred
+    return np.sqrt(max(squared, 0.0)) / len(values)  # rounding may leave less than nothing

@@ -36,6 +36,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.fixes import parse_version
 
 import meanparity
 from meanparity import (
@@ -582,9 +583,16 @@ def test_every_kind_is_in_a_stored_file():
     assert {name for name in KINDS if "/" not in name} == kinds_in(headers)
 
 
+# the files hold parts of the scikit-learn that wrote them, which warns if it is newer
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
 @pytest.mark.parametrize("name", MODELS)
 def test_a_stored_file_of_every_kind_predicts_what_it_did(name):
     path = FILES / f"{name.replace(', ', '-').replace(' ', '-')}.meanparity"
+    if name == "adjusted boosting" and parse_version(sklearn.__version__) < parse_version("1.9"):
+        # it holds parts that this scikit-learn does not have, and says which one wrote it
+        with pytest.raises(ValueError, match=r"was not loaded.*scikit-learn 1\.9"):
+            read(path)
+        return
     saved = read(path)
     expected = np.array(saved.about["predictions"])
     predicted = predict(name, saved.model)
