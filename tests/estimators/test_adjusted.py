@@ -286,7 +286,7 @@ def test_wrong_predictions_speak(data):
     shifted = ParityAdjusted(correction="groups").fit(X, y, sensitive_features=s)
     with pytest.raises(ValueError, match="needs the sensitive features of the rows it predicts"):
         shifted.predict(X)
-    with pytest.raises(ValueError, match=r"fit saw no rows with sensitive = \('d',\)"):
+    with pytest.raises(ValueError, match="fit saw no rows with sensitive = 'd'"):
         shifted.predict(X[:2], sensitive_features=["a", "d"])
     with pytest.raises(ValueError, match="does not look at groups"):
         ParityAdjusted().fit(X, y, sensitive_features=s).predict(X, sensitive_features=s)

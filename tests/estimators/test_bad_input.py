@@ -9,7 +9,10 @@ from scipy import sparse
 
 from meanparity import (
     MeanParity,
+    ParityAdjusted,
+    ParityKernelRegressor,
     ParityKernelRidge,
+    ParityKernelRidgeCV,
     ParityRidge,
     ParityWarning,
 )
@@ -38,7 +41,10 @@ BAD = {
     "NaN in y": (lambda X, y, s: (X, put(y, np.nan), s), "Input y contains NaN"),
     "infinity in y": (lambda X, y, s: (X, put(y, -np.inf), s), "Input y contains infinity"),
     "text in X": (lambda X, y, s: (put(X, "tall"), y, s), r"X holds text .*'tall'.*OneHotEncoder"),
-    "text in y": (lambda X, y, s: (X, put(y, "tall"), s), "could not convert string.*'tall'"),
+    "text in y": (
+        lambda X, y, s: (X, put(y, "tall"), s),
+        r"y holds text .*'tall'.*ParityKernelClassifier",
+    ),
     "complex X": (lambda X, y, s: (X + 1j, y, s), "Complex data not supported"),
     "complex y": (lambda X, y, s: (X, y + 1j, s), "Complex data not supported"),
     "1-D X": (lambda X, y, s: (X[:, 0], y, s), "Expected 2D array, got 1D array"),
@@ -358,3 +364,142 @@ def test_a_refused_fit_leaves_the_earlier_model(data, refused_by):
     assert list(vars(model)) == list(before)
     assert all(vars(model)[name] is value for name, value in before.items())
     assert np.array_equal(model.predict(first), expected)
+
+
+# --- values that would be read as something else
+
+
+@pytest.mark.parametrize("make", ESTIMATORS)
+def test_dates_are_not_numbers(make, data):
+    X, y, s = data
+    days = pd.date_range("2020-01-01", periods=30)
+    for dates in (days, days.to_series(), days.to_numpy()):
+        with pytest.raises(ValueError, match="y holds dates or times"):
+            make().fit(X, dates, sensitive_features=s)
+    frame = pd.DataFrame(X, columns=list("abc"))
+    for table in (frame.assign(day=days), pd.DataFrame({"day": days})):
+        with pytest.raises(ValueError, match=r"X holds dates or times \('day'\)"):
+            make().fit(table, y, sensitive_features=s)
+    with pytest.raises(ValueError, match=r"X holds dates or times \(all columns\)"):
+        make().fit(days.to_numpy()[:, None], y, sensitive_features=s)
+
+
+@pytest.mark.parametrize("make", ESTIMATORS)
+def test_masked_values_are_refused_and_masks_without_any_are_not(make, data):
+    X, y, s = data
+    first = np.arange(30) < 2
+    hidden = {"y": np.ma.masked_array(y, first), "X": np.ma.masked_array(X, X > 1)}
+    with pytest.raises(ValueError, match="y has 2 masked values"):
+        make().fit(X, hidden["y"], sensitive_features=s)
+    with pytest.raises(ValueError, match=f"X has {np.sum(X > 1)} masked values"):
+        make().fit(hidden["X"], y, sensitive_features=s)
+    weights = np.ma.masked_array(np.ones(30), first)
+    with pytest.raises(ValueError, match="sample_weight has 2 masked values"):
+        make().fit(X, y, sensitive_features=s, sample_weight=weights)
+    plain = make().fit(X, y, sensitive_features=s).predict(X)
+    bare = [np.ma.masked_array(values) for values in (X, y)]
+    assert np.array_equal(make().fit(*bare, sensitive_features=s).predict(X), plain)
+
+
+def test_a_group_without_weight_is_named(data):
+    X, y, s = data
+    with pytest.raises(ValueError, match=r"one group only \('c' in all 10 rows that have"):
+        ParityRidge().fit(X, y, sensitive_features=s, sample_weight=(s == "c") * 1.0)
+    with pytest.raises(ValueError, match=r"All rows of 'a' and 'b' have weight 0\."):
+        ParityRidge().fit(X, y, sensitive_features=s, sample_weight=(s == "c") * 1.0)
+
+
+def test_predict_says_that_it_does_not_take_groups(data):
+    X, y, s = data
+    for make in (*ESTIMATORS, ParityKernelRidgeCV, ParityKernelRegressor):
+        model = make().fit(X, y, sensitive_features=s)
+        with pytest.raises(TypeError, match=f"{make.__name__}.predict takes no sensitive_feature"):
+            model.predict(X, sensitive_features=s)
+
+
+# --- the order of rows
+
+
+def shuffled(values):
+    return values.sample(frac=1, random_state=1)
+
+
+def test_columns_in_another_order_than_features_are_refused(data):
+    X, y, s = data
+    frame, column = pd.DataFrame(X), pd.Series(s, name="s")
+    for wrong in (shuffled(column), shuffled(column.to_frame()), {"s": shuffled(column)}):
+        with pytest.raises(ValueError, match=r"sensitive_features.* has another index than X"):
+            ParityRidge().fit(frame, y, sensitive_features=wrong)
+    with pytest.raises(ValueError, match="y has another index than X: row 0 is labelled "):
+        ParityRidge().fit(frame, shuffled(pd.Series(y)), sensitive_features=s)
+    weights = shuffled(pd.Series(np.ones(30)))
+    with pytest.raises(ValueError, match="sample_weight has another index"):
+        ParityRidge().fit(frame, y, sensitive_features=s, sample_weight=weights)
+    grade = shuffled(pd.Series(np.arange(30) % 2, name="grade"))
+    with pytest.raises(ValueError, match="control_features has another index"):
+        ParityRidge().fit(frame, y, sensitive_features=s, control_features=grade)
+    with pytest.raises(ValueError, match="In the pool: sensitive_features has another index"):
+        ParityRidge().fit(frame, y, sensitive_features=s, pool=(frame, shuffled(column)))
+    model = ParityRidge().fit(frame, y, sensitive_features=column)
+    with pytest.raises(ValueError, match="sensitive_features has another index than X"):
+        model.report(frame, y, sensitive_features=shuffled(column))
+    adjusted = ParityAdjusted(correction="groups").fit(frame, y, sensitive_features=column)
+    with pytest.raises(ValueError, match="sensitive_features has another index than X"):
+        adjusted.predict(frame, sensitive_features=shuffled(column))
+
+
+def test_an_index_is_compared_and_not_only_the_order(data):
+    X, y, s = data
+    frame, column = pd.DataFrame(X), pd.Series(s, name="s")
+    plain = ParityRidge().fit(X, y, sensitive_features=s).predict(X)
+    names = [f"p{i}" for i in range(30)]
+    same = frame.set_axis(names), column.set_axis(names)
+    default = frame, column.set_axis(names)  # a default index says nothing about the rows
+    kept = frame.set_axis(range(0, 60, 2)), column  # as after df[keep] and reset_index
+    without = frame.set_axis(names), s
+    for rows, groups in (same, default, kept, without):
+        assert np.array_equal(
+            ParityRidge().fit(rows, y, sensitive_features=groups).predict(X), plain
+        )
+    others = column.set_axis([f"q{i}" for i in range(30)])
+    with pytest.raises(ValueError, match="labelled 'q0' there and 'p0' in X"):
+        ParityRidge().fit(same[0], y, sensitive_features=others)
+    picked = np.r_[np.arange(15), np.arange(15)]  # a bootstrap sample has labels twice
+    ParityRidge().fit(frame.iloc[picked], y[picked], sensitive_features=column.iloc[picked])
+
+
+# --- values that fit did not see
+
+
+def test_unseen_values_of_sensitive_features_are_noted(data):
+    X, y, s = data
+    frame = pd.DataFrame(X, columns=list("xyz")).assign(s=np.unique(s, return_inverse=True)[1])
+    model = ParityRidge(sensitive_columns=["s"]).fit(frame, y)
+    model.predict(frame)
+    other = frame.assign(s=np.where(np.arange(30) < 2, 7, frame["s"]))
+    with pytest.warns(ParityWarning, match=r"2 rows of X have s=7 that fit did not see"):
+        model.predict(other)
+
+
+def test_blank_and_unseen_groups_have_no_shift(data):
+    X, y, s = data
+    model = ParityAdjusted(correction="groups").fit(X, y, sensitive_features=s)
+    for value, shown in ((None, "missing"), ("z", "'z'")):
+        with pytest.raises(ValueError, match=f"fit saw no rows with sensitive = {shown}"):
+            model.predict(X, sensitive_features=put(s.astype(object), value))
+
+
+def test_gamma_is_the_number_that_the_kernel_used(data):
+    X, y, s = data
+    found = {
+        kernel: ParityKernelRidgeCV(kernel=kernel).fit(X, y, sensitive_features=s)
+        for kernel in ("rbf", "laplacian", "linear")
+    }
+    assert [model.gamma_ for model in found.values()] == [1 / 3, 1 / 3, None]
+    for kernel in ("rbf", "laplacian"):
+        named = ParityKernelRidge(
+            kernel=kernel, gamma=found[kernel].gamma_, alpha=found[kernel].alpha_
+        ).fit(X, y, sensitive_features=s)
+        assert np.allclose(named.predict(X), found[kernel].predict(X), rtol=0, atol=1e-12)
+    two = Kernel("rbf", columns=[0, 1])
+    assert ParityKernelRidgeCV(kernel=two).fit(X, y, sensitive_features=s).gamma_ == 0.5

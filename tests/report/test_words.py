@@ -1,18 +1,36 @@
-"""The sentences of the page: every number in them, and where one sentence gives way to another."""
+"""The statements one by one, and the tables: every number, and where one gives way to another."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from meanparity.audit import audit
 from meanparity.audit.checks import format_number
+from meanparity.constraints import MeanParity
+from meanparity.data import Rows
 from meanparity.report import PredictedRows
 from meanparity.report.slider import Slider
+from meanparity.report.statements import (
+    Compared,
+    Evidence,
+    GroupUse,
+    Kind,
+    LargestGap,
+    LeftInBands,
+    Named,
+    Price,
+    RowSet,
+    format_share,
+)
 from meanparity.report.summary import Summary
-from meanparity.report.words import describe_gap, format_share, group_table, verdict
+from meanparity.report.words import answers, group_table, largest_gap
+from meanparity.tradeoff import Comparison
 from tests.sentences import numbers
+
+HELD_OUT = RowSet("held-out rows", 1200, 1200, False)
 
 
 def summed_up(sizes, means, free_means, *, position=0.0, constrained=False, y=None, seed=0):
@@ -25,29 +43,8 @@ def summed_up(sizes, means, free_means, *, position=0.0, constrained=False, y=No
         noise[inside] -= noise[inside].mean()
     fair, free = (noise + np.repeat(m, sizes) for m in (means, free_means))
     rows = PredictedRows("new rows", fair, free, {"group": s}, y, constrained=constrained)
-    now = (1 - position) * fair + position * free
-    before, after = audit(free, sensitive_features=s), audit(now, sensitive_features=s)
-    data = {
-        "zero": 1e-9,
-        "in_no_group": 0,
-        "predicted": {"strata": [[0.0]]},
-        "gaps": [
-            [f.gap for f in audit(end, sensitive_features=s).findings] for end in (fair, free)
-        ],
-    }
-    names = tuple(np.unique(s))
-    data["gap_labels"] = list(names)
-    slider = Slider.dial(position)
-    return Summary(
-        rows, names, len(names), (), False, "prediction", before, after, None, slider, data
-    )
-
-
-def with_errors(fair, free, *, product=0.0, variance=1.0):
-    """A summary whose mean squared errors at both ends are given."""
-    summary = summed_up([20, 20], [0.0, 0.0], [1.0, -1.0], y=np.zeros(40))
-    errors = [[fair, product], [product, free]]
-    return replace(summary, data={**summary.data, "errors": errors, "variance": variance})
+    comparison = Comparison(Rows.from_columns({"group": s}).schema, MeanParity())
+    return Summary.from_rows(rows, comparison, Slider.dial(position))
 
 
 def test_shares_have_as_many_digits_as_their_size_needs():
@@ -55,131 +52,114 @@ def test_shares_have_as_many_digits_as_their_size_needs():
     assert found == ["0%", "under 0.1%", "0.1%", "1.2%", "9.4%", "10%", "26%", "100%"]
 
 
+# --- gaps
+
+
+def gap(now, free, **changes):
+    named = Named("b", now), None if free is None else Named("c", free)
+    zero = 1e-9
+    basis = LargestGap(HELD_OUT, Kind.mean, "prediction", "the overall mean", 3, (), *named, zero)
+    return replace(basis, **changes)
+
+
+def test_a_gap_says_on_which_side_it_is_and_of_how_many():
+    text = str(gap(-2.5, 4.0))
+    assert "the largest of 3 gaps of the mean prediction is 2.5 (b, below the overall" in text
+    assert "the largest gap would be 4 (c, above the overall mean)" in text
+    assert numbers(text) == ["1,200", "2.5", "3", "4"]
+    assert "Without" not in str(gap(-2.5, None))
+
+
+def test_zero_is_rounding_error_and_not_a_number():
+    text = str(gap(-1e-9, 4.0))
+    assert "all 3 groups have the same mean prediction, up to rounding error" in text
+    assert numbers(text) == ["1,200", "3", "4"]
+    assert "both groups have" in str(gap(0.0, 4.0, considered=2))
+    assert "rounding" not in str(gap(-1.1e-9, 4.0))
+    strata = gap(0.0, 4.0, reference="the mean of its stratum")
+    assert "within each stratum, all 3 groups have the same mean prediction" in str(strata)
+    assert str(gap(0.0, 1e-10)).endswith("Without the constraint there would be none either.")
+
+
+def test_a_gap_that_grew_and_a_group_of_few_rows():
+    assert "Here the largest gap is larger with the constraint" in str(gap(4.5, -4.0))
+    assert "larger with" not in str(gap(4.0, -4.0))
+    assert "b has too few rows to tell" in str(gap(4.0, 4.0, too_few=True))
+    assert "too few" not in str(gap(0.0, 4.0, too_few=True))
+
+
+def test_covariances_and_conditions_have_words_of_their_own():
+    one = gap(-2.5, 4.0, kind=Kind.covariance, numbers=("age",), considered=1)
+    assert "the covariance of the predictions with age is -2.5 (b)" in str(one)
+    assert "Without the constraint, the covariance would be 4 (c)" in str(one)
+    many = replace(one, considered=3)
+    assert "the largest of 3 covariances of the predictions with age is -2.5 (b)" in str(many)
+    none = replace(many, now=Named("b", 0.0))
+    assert "all 3 covariances of the predictions with age are zero" in str(none)
+    other = gap(-2.5, 4.0, kind=Kind.condition)
+    assert "the largest deviation from 3 conditions is -2.5 (b)" in str(other)
+    for statement in (one, many, none, other):
+        assert "mean" not in str(statement)
+
+
+def test_rows_without_a_group_are_counted():
+    some = replace(gap(1.0, 2.0), rows=RowSet("training rows", 1300, 1200, True))
+    assert str(some).startswith("On the 1,200 of 1,300 training rows whose group is known, ")
+
+
+def test_gaps_between_the_ends_are_those_of_the_model():
+    found = summed_up([40, 20], [0.2, -0.4], [-0.2, 0.4], position=0.5, constrained=True)
+    assert largest_gap(found, Kind.mean).is_zero
+    found = summed_up([40, 20], [0.2, -0.4], [-0.2, 0.4], position=0.25, constrained=True)
+    statement = largest_gap(found, Kind.mean)
+    assert statement.now == Named("b", pytest.approx(-0.2))
+    assert statement.free == Named("b", pytest.approx(0.4))
+
+
 # --- the error
 
 
-def price(summary, position=0.0):
-    return verdict([replace(summary, slider=Slider.dial(position))], "pay")[-1]
-
-
 def test_the_price_has_root_mean_squared_errors_and_their_ratio():
-    assert numbers(price(with_errors(4.0, 2.25))) == sorted(["2", "33%", "1.5"])
-    assert numbers(price(with_errors(1.0, 1.5625))) == sorted(["1", "20%", "1.25"])
-    # at position 0.25: 0.75² · 4 + 2 · 0.25 · 0.75 · 3 + 0.25² · 2.25
-    halfway = 0.5625 * 4 + 0.375 * 3 + 0.0625 * 2.25
-    sentence = price(with_errors(4.0, 2.25, product=3.0), 0.25)
-    assert numbers(sentence) == sorted([f"{halfway**0.5:.4g}", "25%", "1.5"])
-
-
-def test_more_and_less_error_are_told_apart():
-    more, less = price(with_errors(4.0, 2.25)), price(with_errors(2.25, 4.0))
-    assert "pay" in more
-    assert "higher" in more
-    assert "lower" in less
-    assert "lower" not in more
+    assert numbers(str(Price(HELD_OUT, "pay", 2.0, 1.5, 4.0))) == ["1,200", "1.5", "2", "33%"]
+    less = str(Price(HELD_OUT, "pay", 1.0, 1.25, 4.0))
+    assert numbers(less) == ["1", "1,200", "1.25", "20%"]
+    assert "20% less than without" in less
+    assert "33% more than without" in str(Price(HELD_OUT, "pay", 2.0, 1.5, 4.0))
+    assert numbers(str(Price(HELD_OUT, "pay", 2.0, None, 4.0))) == ["1,200", "2"]
+    # free predictions that are the outcomes: the ratio of errors would be rounding
+    assert numbers(str(Price(HELD_OUT, "pay", 2.0, 1e-9, 4.0))) == ["1,200", "2"]
 
 
 def test_a_change_below_half_a_thousandth_is_none():
     for ratio in (1 + 4e-4, 1 - 4e-4, 1.0):
-        found = numbers(price(with_errors(4.0 * ratio**2, 4.0)))
-        assert found == sorted([f"{2 * ratio:.4g}", "0.05%"])
+        found = numbers(str(Price(HELD_OUT, "pay", 2 * ratio, 2.0, 4.0)))
+        assert found == sorted(["1,200", f"{2 * ratio:.4g}", "0.05%"])
     for ratio in (1 + 6e-4, 1 - 6e-4):
-        found = numbers(price(with_errors(4.0 * ratio**2, 4.0)))
-        assert found == sorted([f"{2 * ratio:.4g}", "0.1%", "2"])
+        found = numbers(str(Price(HELD_OUT, "pay", 2 * ratio, 2.0, 4.0)))
+        assert found == sorted(["1,200", f"{2 * ratio:.4g}", "0.1%", "2"])
 
 
-def test_without_an_error_to_compare_with_there_is_only_the_error():
-    """Free predictions that are the outcomes: the ratio of errors would be rounding."""
-    assert numbers(price(with_errors(6.25, 1e-12, variance=1.0))) == ["2.5"]
-    assert numbers(price(with_errors(6.25, 9e-13, variance=1.0))) == ["2.5"]
-    assert len(numbers(price(with_errors(6.25, 2e-12, variance=1.0)))) == 3
-    assert numbers(price(with_errors(6.25, 2e-12, variance=100.0))) == ["2.5"]
+def test_a_model_that_is_no_better_than_a_constant_is_called_so():
+    assert "off by 4, which is no worse" in str(Price(HELD_OUT, "pay", 4.0, 1.0, 4.0))
+    assert "no worse" not in str(Price(HELD_OUT, "pay", 3.99, 1.0, 4.0))
+    assert "no worse" not in str(Price(HELD_OUT, "pay", 0.0, 0.0, 0.0))
 
 
 def test_the_price_is_that_of_rows_that_were_not_constrained():
-    held, other = with_errors(4.0, 1.0), with_errors(9.0, 1.0)
-    held = replace(held, predicted=replace(held.predicted, constrained=True))
-    assert "3" in numbers(verdict([held, other], "pay")[-1])
-    assert "2" in numbers(verdict([held], "pay")[-1])
+    use = GroupUse(unknown=("group",))
+    y = np.zeros(1000)
+    held = summed_up([600, 400], [0.0, 0.0], [1.0, -1.0], y=y, constrained=True)
+    other = summed_up([600, 400], [0.0, 0.0], [1.0, -1.0], y=y, seed=1)
+
+    def priced(*summaries):
+        found = [s for a in answers(summaries, "pay", use) for s in a.statements]
+        return [s.rows.constrained for s in found if isinstance(s, Price)]
+
+    assert priced(held, other) == priced(other, held) == [False]
+    assert priced(held) == [True]
     unknown = replace(other, predicted=replace(other.predicted, y=None))
-    assert "2" in numbers(verdict([held, unknown], "pay")[-1])
-    assert len(verdict([unknown], "pay")) == 1
-
-
-# --- rows where parity was asked for
-
-
-def imposed(gaps, position=0.0, sizes=(1500, 30)):
-    """The sentence about rows with given gaps of both ends, of groups P, Q, R."""
-    summary = summed_up(sizes, [0.0, 0.0], [0.25, -0.25], position=position, constrained=True)
-    summary.data.update(gaps=gaps, gap_labels=list("PQR")[: len(gaps[0])])
-    sentence, explanation = verdict([summary], "pay")
-    assert explanation == describe_gap(summary)
-    return sentence
-
-
-def test_no_gaps_where_the_constraint_was_imposed():
-    sentence = imposed([[3e-17, -2e-17], [0.2, -0.25]])
-    assert numbers(sentence) == sorted(["1,530", "3e-17", "0.25"])
-    assert "(Q)" in sentence
-    assert "(P)" not in sentence
-    # at the limit of rounding
-    assert numbers(imposed([[-1e-9, 0.0], [0.1, -0.25]])) == sorted(["1,530", "1e-09", "0.25"])
-
-
-def test_gaps_that_are_left():
-    gaps = [[0.0, 0.04, 0.0], [0.2, 0.0, -1.0]]
-    sentence = imposed(gaps, 0.125)
-    assert numbers(sentence) == sorted(["1,530", "0.125", "1"])
-    assert sentence.count("(R)") == 2
-    sentence = imposed(gaps)
-    assert numbers(sentence) == sorted(["1,530", "0.04", "1"])
-    assert "(Q)" in sentence
-    assert numbers(imposed([[2e-9], [1.0]])) == sorted(["1,530", "2e-09", "1"])
-    # between the ends, gaps of opposite signs cancel
-    assert numbers(imposed([[-0.5], [0.5]], 0.5)) == sorted(["1,530", "0e+00", "0.5"])
-
-
-def test_a_constraint_without_contrasts_leaves_no_gap():
-    assert numbers(imposed([[], []])) == sorted(["1,530", "0e+00", "0"])
-
-
-def test_rows_without_a_group_are_counted():
-    summary = summed_up([700, 600], [0.0, 0.0], [0.25, -0.25], constrained=True)
-    known = numbers(verdict([summary], "pay")[0])
-    summary.data["in_no_group"] = 100
-    found = numbers(verdict([summary], "pay")[0])
-    assert "1,300" in known
-    assert "1,200" not in known
-    assert {"1,200", "1,300"} <= set(found)
-    assert len(found) == len(known) + 1
-
-
-def test_strata_and_sensitive_numbers_have_words_of_their_own():
-    plain = summed_up([30, 30], [0.0, 0.0], [0.25, -0.25], constrained=True)
-    strata = replace(plain, data={**plain.data, "predicted": {"strata": [[0.0, 0.0]]}})
-    both = replace(plain, numbers=("age",))
-    bands = replace(plain, numbers=("age", "pay"), banded=True)
-    words = ["stratum", "overall mean", "covariance"]
-    for summary, expected in (
-        (plain, ["overall mean"]),
-        (strata, ["stratum"]),
-        (both, ["overall mean", "covariance"]),
-        (bands, ["covariance"]),
-    ):
-        _, explanation = verdict([summary], "pay")
-        assert explanation == describe_gap(summary)
-        assert [word for word in words if word in explanation] == expected
-        for name in summary.numbers:
-            assert name in explanation
-
-
-def test_what_a_gap_is_is_said_once():
-    """Two sets of rows with the same gaps share one explanation; other gaps have their own."""
-    first = summed_up([30, 30], [0.0, 0.0], [0.25, -0.25], constrained=True)
-    strata = replace(first, data={**first.data, "predicted": {"strata": [[0.0, 0.0]]}})
-    assert verdict([first, first], "pay")[2:] == [describe_gap(first)]
-    assert verdict([first, strata], "pay")[2:] == [describe_gap(first), describe_gap(strata)]
+    assert priced(held, unknown) == [True]
+    assert priced(unknown) == []
 
 
 # --- rows that the constraint does not know
@@ -189,64 +169,88 @@ def finding(audited, group):
     return next(found for found in audited.findings if found.group == group)
 
 
+def evidence(summary):
+    use = GroupUse(unknown=("group",))
+    found = [s for a in answers([summary], "pay", use) for s in a.statements]
+    (statement,) = [s for s in found if isinstance(s, Evidence)]
+    return statement
+
+
 def test_the_largest_gap_elsewhere():
     summary = summed_up([700, 300, 200], [0.1, 0.0, -0.6], [0.5, 0.0, -0.7])
-    (sentence,) = verdict([summary], "pay")
-    now, before = finding(summary.after, "c"), finding(summary.before, "c")
-    written = [f"{value:.4g}" for value in (now.gap, now.low_all, now.high_all, before.gap)]
+    now = finding(summary.after, "c")
     found = sum(f.p_adjusted <= 0.05 for f in summary.after.findings)
     assert 0 < found < 3
-    assert numbers(sentence) == sorted(["1,200", "95%", str(found), "3", "5%", *written])
-    assert "(c;" in sentence
-
-
-def test_no_gap_that_chance_does_not_explain():
-    summary = summed_up([70, 50], [0.1, -0.1], [0.5, -0.4])
-    (sentence,) = verdict([summary], "pay")
-    now, before = finding(summary.after, "b"), finding(summary.before, "b")
-    written = [f"{value:.4g}" for value in (now.gap, now.low_all, now.high_all, before.gap)]
-    assert numbers(sentence) == sorted(["120", "95%", "2", "5%", *written])
+    written = [f"{value:.4g}" for value in (now.low_all, now.high_all)]
+    text = str(evidence(summary))
+    assert numbers(text) == sorted(["1,200", "95%", str(found), "3", "5%", *written])
+    assert "the gap of c is likely between" in text
 
 
 def test_significance_is_judged_at_the_level_of_the_audit():
     summary = summed_up([70, 50], [0.1, -0.1], [0.5, -0.4])
-    for p, found in ((0.05 - 1e-9, ["1", "2"]), (0.05 + 1e-9, ["2"])):
+    for p, found in ((0.05 - 1e-9, "The gap of 1 of 2 groups is"), (0.05 + 1e-9, "No gap among")):
         first, second = summary.after.findings
         audited = replace(
             summary.after, findings=(replace(first, p_adjusted=p), replace(second, p_adjusted=0.9))
         )
-        sentence = verdict([replace(summary, after=audited)], "pay")[0]
-        assert [n for n in numbers(sentence) if n in ("1", "2")] == found
+        assert f"{found} " in str(evidence(replace(summary, after=audited)))
     cautious = replace(summary.after, confidence=0.99)
-    sentence = verdict([replace(summary, after=cautious)], "pay")[0]
-    assert {"99%", "1%"} <= set(numbers(sentence))
+    assert {"99%", "1%"} <= set(numbers(str(evidence(replace(summary, after=cautious)))))
 
 
 def test_groups_of_too_few_rows_are_not_judged():
     summary = summed_up([10, 4, 40], [0.1, 5.0, 0.0], [0.1, 5.0, 0.0])
-    (sentence,) = verdict([summary], "pay")
     assert finding(summary.after, "b").too_few_rows
-    now = finding(summary.after, "c")
-    assert abs(now.gap) > abs(finding(summary.after, "a").gap)
-    assert f"{now.gap:.4g}" in numbers(sentence)
-    assert sentence.endswith("In 1 other group there are too few rows to tell.")
-    assert " of 2 groups" in sentence
+    text = str(evidence(summary))
+    assert text.endswith("1 other group has too few rows to tell.")
+    assert " of 2 groups are " in text
+    # but the largest gap is the largest, as in the tile beside it
+    assert largest_gap(summary, Kind.mean).now.name == "b"
+    assert "b has too few rows to tell this gap from chance" in str(largest_gap(summary, Kind.mean))
     table = {line["group"]: line for line in group_table(summary)}
     assert table["b"]["after_interval"] == "too few rows to tell"
-    none = summed_up([4, 4], [0.1, -5.0], [0.1, 5.0])
-    assert numbers(verdict([none], "pay")[0]) == ["8"]
-    assert "every group has too few rows to tell" in verdict([none], "pay")[0]
+    none = evidence(summed_up([4, 4], [0.1, -5.0], [0.1, 5.0]))
+    assert str(none).startswith("All 2 groups have too few of the 8 new rows to tell")
 
 
-def test_gaps_elsewhere_that_are_rounding():
+def test_gaps_elsewhere_that_are_rounding_need_no_evidence():
     summary = summed_up([20, 30], [0.0, 0.0], [0.2, 0.1])
-    assert numbers(verdict([summary], "pay")[0]) == ["50"]
-    gaps = [abs(f.gap) for f in summed_up([20, 30], [0.2, 0.1], [0.2, 0.1]).after.findings]
-    summary = summed_up([20, 30], [0.2, 0.1], [0.2, 0.1])
-    summary.data["zero"] = max(gaps)
-    assert numbers(verdict([summary], "pay")[0]) == ["50"]
-    summary.data["zero"] = min(gaps)
-    assert len(numbers(verdict([summary], "pay")[0])) > 2
+    found = [s for a in answers([summary], "pay", GroupUse()) for s in a.statements]
+    assert not [s for s in found if isinstance(s, Evidence)]
+    assert largest_gap(summary, Kind.mean).is_zero
+
+
+# --- who, and how
+
+
+def test_groups_are_counted_and_listed():
+    few = Compared(("sex",), (("M", 1200), ("F", 1)), (), (), False, HELD_OUT)
+    assert str(few) == "2 groups of sex in the 1,200 held-out rows: M (1,200 rows); F (1 row)."
+    many = tuple((f"g{i}", 50 - i) for i in range(40))
+    text = str(Compared(("a", "b"), many, ("age",), ("grade",), True, HELD_OUT))
+    assert "from g0 (50 rows), the largest, to g39 (11 rows)" in text
+    assert "of the same grade" in text
+    assert "compared separately" in text
+    alone = str(Compared((), (), ("age",), (), False, HELD_OUT))
+    assert alone == "People of different age, as a number in the 1,200 held-out rows."
+
+
+def test_the_use_of_groups_is_said_column_by_column():
+    text = str(GroupUse(features=("sex",), left_out=("race", "age")))
+    assert text.startswith("Yes: sex is among the columns")
+    assert "But not all: race and age are not among the columns" in text
+    assert str(GroupUse(unknown=("sex",))).startswith("That is not known")
+    assert "shifted by an amount that depends on sex" in str(GroupUse(shifted=("sex",)))
+
+
+def test_bands_suggest_a_degree_only_if_much_is_left():
+    named = Named("age below 30", -2.5), Named("age 60 or more", 4.0)
+    text = str(LeftInBands(HELD_OUT, "age", "prediction", 5, *named, True))
+    assert numbers(text) == sorted(["1,200", "2.5", "30", "4", "60", "5", "3"])
+    assert "(age below 30, below)" in text
+    assert "higher degree" in text
+    assert "degree" not in str(LeftInBands(HELD_OUT, "age", "prediction", 5, *named, False))
 
 
 # --- the table

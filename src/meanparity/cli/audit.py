@@ -73,6 +73,7 @@ def audit(
 
     from meanparity.audit import audit as audit_values
     from meanparity.tables import Roles, read_frame
+    from meanparity.tables.kinds import with_columns
 
     if target is None and prediction is None:
         raise ValueError("Name the outcome with --target, or predictions with --prediction.")
@@ -94,7 +95,7 @@ def audit(
             keep &= frame[group_columns].notna().all(axis=1).to_numpy()
         else:
             cells = frame[group_columns].astype(object)
-            frame = frame.assign(**cells.where(cells.notna(), "(empty)"))
+            frame = with_columns(frame, cells.where(cells.notna(), "(empty)"))
         found = audit_values(
             values[keep],
             y_true=None if y is None else y[keep],

@@ -86,7 +86,6 @@ def fit(
     meanparity fit people.csv --target salary --sensitive sex --pool next.csv -o m.meanparity
     """
     from meanparity.persistence import describe_rows, save
-    from meanparity.report.words import verdict
     from meanparity.tables import Roles, fit_table
     from meanparity.tables.reading import file_sha256
 
@@ -123,7 +122,7 @@ def fit(
         if report is not None:
             progress("writing the report")
             page.save(report)
-    sentences = verdict(page.summaries, page.target)
+    sentences = page.sentences
     lines = _as_lines(fitted, page, sentences)
     holds = "" if output is None else describe_rows(fitted.pipeline, minimal=minimal)
     if holds:

@@ -191,7 +191,9 @@ def _block(rows: Rows, stratum: str, cells: IntArray, features: FloatArray) -> B
 
 def _refuse_one_group(rows: Rows) -> None:
     control = ", ".join(rows.schema.control)
-    where = f"every stratum of {control}" if control else f"all {rows.n_rows} rows"
+    n = int(rows.counts[rows.mass > 0].sum())
+    where = f"all {n} rows" + (" that have weight" if n < rows.counts.sum() else "")
+    where = f"every stratum of {control}" if control else where
     advice = "Use coarser strata" if control else "Pass a column with at least two values"
     raise ValueError(
         f"sensitive_features has one group only in {where}, so there is nothing to constrain. "

@@ -6,6 +6,8 @@ import copy
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
+import numpy as np
+
 from meanparity._typing import Columns, MissingValues, ParityOn, Scale, WeightScope
 from meanparity.constraints.base import Constraint, as_sentence, join_words
 from meanparity.constraints.contrasts import mean_contrasts
@@ -208,10 +210,17 @@ def _refuse_single_group(rows: Rows) -> None:
             f"In every stratum of {control} only one group occurs, so there is nothing to "
             "equalise. Use coarser strata, or leave control_features out."
         )
-    found = "one number" if rows.groups is None else ", ".join(map(repr, rows.groups.names))
-    heavy = "" if rows.weights is None else " that have weight"
+    groups, heavy = rows.cell_groups, rows.mass > 0
+    found, without = "one number", ""
+    if groups is not None:
+        left = np.unique(groups.codes[heavy & (groups.codes >= 0)])
+        found = ", ".join(repr(groups.names[i]) for i in left) or "missing"
+        light = [groups.names[i] for i in range(groups.n_groups) if i not in left]
+        if light:
+            without = f" All rows of {join_words([repr(name) for name in light])} have weight 0."
     raise ValueError(
-        f"sensitive_features has one group only ({found or 'missing'} in all {rows.counts.sum()} "
-        f"rows{heavy}), so there is nothing to equalise. Pass a column with at least two values, "
-        "or fit scikit-learn's Ridge or KernelRidge instead."
+        f"sensitive_features has one group only ({found} in all {rows.counts[heavy].sum()} "
+        f"rows{'' if heavy.all() else ' that have weight'}), so there is nothing to equalise."
+        f"{without} Pass a column with at least two values, or fit scikit-learn's Ridge or "
+        "KernelRidge instead."
     )

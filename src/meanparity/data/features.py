@@ -17,6 +17,7 @@ from meanparity._typing import Features
 from meanparity.data.columns import find_column
 from meanparity.data.files import is_files
 from meanparity.data.partitions import is_dask
+from meanparity.data.refusals import refuse_dates, refuse_masked
 from meanparity.data.streams import refuse_stream, stream_kind
 from meanparity.state import stored
 
@@ -80,6 +81,8 @@ class FeatureLayout:
     def read(self, X: Any, *, estimator: str = "meanparity", min_rows: int = 1) -> Features:
         """The features of X: dense or CSR, finite, in single or double precision, (n, d)."""
         X = self.select(X)
+        refuse_masked(X, "X")
+        refuse_dates(X)
         try:
             X = check_array(
                 X,

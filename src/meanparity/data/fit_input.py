@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples
 from meanparity._typing import Features, FloatArray
 from meanparity.data.features import FeatureLayout, check_shape
 from meanparity.data.pool import Pool
+from meanparity.data.refusals import refuse_masked, refuse_other_order, refuse_times
 from meanparity.data.rows import Rows, Schema
 from meanparity.data.streams import refuse_stream
 
@@ -134,6 +135,13 @@ def read_fit_input(
         raise ValueError(
             f"This {name} estimator requires y to be passed, but the target y is None."
         )
+    refuse_other_order(
+        X,
+        y=y,
+        sensitive_features=sensitive_features,
+        control_features=control_features,
+        sample_weight=sample_weight,
+    )
     layout = FeatureLayout.from_table(X, options.sensitive_columns, bool(options.drop_sensitive))
     if to_numbers:
         features = layout.read(X, estimator=name, min_rows=min_rows)
@@ -171,6 +179,12 @@ def read_pool(
     """
     layout, n = data.layout, len(data.Y)
     try:
+        refuse_other_order(
+            pool.X,
+            sensitive_features=pool.sensitive_features,
+            control_features=pool.control_features,
+            sample_weight=pool.sample_weight,
+        )
         if precomputed:
             points, layout = _precomputed_pool(layout, pool.X, n)
         else:
@@ -213,11 +227,23 @@ def _precomputed_pool(layout: FeatureLayout, X: Any, n: int) -> tuple[Features, 
 
 def read_targets(name: str, X: Any, y: Any) -> tuple[FloatArray, bool]:
     """Targets of the rows of X, (n, m), and whether y has one dimension."""
+    refuse_masked(y, "y")
+    if isinstance(y, np.ma.MaskedArray):
+        y = y.data
     if isinstance(y, np.ndarray) and y.dtype == np.float64 and y.ndim in (1, 2) and y.size:
         assert_all_finite(y, estimator_name=name, input_name="y")
     else:
         refuse_stream(y, "y")
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=name)
+        refuse_times(y, "y")
+        try:
+            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=name)
+        except ValueError as error:
+            if "could not convert string" in str(error):
+                raise ValueError(
+                    f"y holds text ({error}). Pass numbers; for two classes use "
+                    "ParityKernelClassifier."
+                ) from error
+            raise
     check_consistent_length(X, y)
     return y.reshape(len(y), -1), y.ndim == 1
 
@@ -277,6 +303,7 @@ def read_rows_to_predict(
             "sensitive_features are given, but fit read them from the columns of X that "
             f"sensitive_columns={options.sensitive_columns!r} names. Leave them out."
         )
+    refuse_other_order(X, sensitive_features=sensitive_features, control_features=control_features)
     if sensitive_features is None:  # the same columns, whether they have names here or not
         values = layout.sensitive_values(X).values()
         sensitive_features = dict(zip(schema.sensitive, values, strict=True))
@@ -294,6 +321,7 @@ def check_weights(sample_weight: Any, n_rows: int, *, all_zero: bool = False) ->
     array([1., 0., 2.])
     """
     refuse_stream(sample_weight, "sample_weight")
+    refuse_masked(sample_weight, "sample_weight")
     weights: FloatArray = check_array(
         sample_weight,
         ensure_2d=False,

@@ -205,6 +205,22 @@ def label_name(columns: Sequence[str], label: Sequence[Hashable]) -> str:
     return ", ".join(f"{column}={value}" for column, value in zip(columns, values, strict=True))
 
 
+def display_label(columns: Sequence[str], label: Sequence[Hashable]) -> str:
+    """A combination of values as people read it: only text stands by itself.
+
+    Examples
+    --------
+    >>> [display_label([column], [value]) for column, value in [("sex", "F"), ("male", 0.0)]]
+    ['F', 'male=0']
+    >>> display_label(["male", "race"], [1, "Black"])
+    'male=1, race=Black'
+    """
+    whole = [int(v) if isinstance(v, float) and v.is_integer() else v for v in label]
+    name = label_name(columns, whole)
+    alone = len(columns) == 1 and not (isinstance(label[0], str) and label[0].strip())
+    return f"{columns[0]}={name}" if alone else name
+
+
 def group_sums(codes: IntArray, values: Any, k: int) -> FloatArray:
     """Sum of (n,) or (n, m) values over equal codes: (k,) or (k, m). Rows of code −1 are left out.
 

@@ -26,11 +26,13 @@ from meanparity.data.fit_input import (
 from meanparity.data.groups import Cells
 from meanparity.estimators._messages import (
     check_rows_and_pool,
+    is_categorical,
     refuse_overflow,
     refuse_unmet,
     warn_about_idle_limit,
     warn_about_input,
     warn_about_result,
+    warn_about_unseen,
 )
 from meanparity.estimators._unseen import Parts, Unseen, pooled_function, promised_function
 from meanparity.kernels.spec import AbstractKernel, Kernel, resolve_kernel
@@ -314,7 +316,11 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         """Values of the function at the rows of X: (n,), or (n, m) for several outputs."""
         check_is_fitted(self, "unfairness_")
         function = self._function
-        features = features_to_predict(self, function.basis.layout, X)
+        layout = function.basis.layout
+        features = features_to_predict(self, layout, X)
+        counts = getattr(self, "group_counts_", None)  # which minimal files do not have
+        if layout.sensitive and not layout.drop_sensitive and is_categorical(counts):
+            warn_about_unseen(layout, self.tradeoff_.comparison.schema, counts, X)
         with all_threads():
             values = function.basis.functions.evaluate(features, function.coef)
         values = values + function.intercept

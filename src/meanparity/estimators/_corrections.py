@@ -280,8 +280,9 @@ class GroupShifts:
         unseen = [cell for cell in cells if cell not in self.shifts]
         if unseen:
             columns = ", ".join(self.schema.columns)
+            shown = ", ".join("missing" if v is None else repr(v) for v in unseen[0])
             raise ValueError(
-                f"fit saw no rows with {columns} = {unseen[0]!r}, so their shift is not known. "
+                f"fit saw no rows with {columns} = {shown}, so their shift is not known. "
                 "Leave such rows out, or use a correction that is a function of X."
             )
         return np.array([self.shifts[cell] for cell in cells])[rows.codes]

@@ -14,6 +14,7 @@ from meanparity._typing import FloatArray
 from meanparity.constraints.base import Constraint, resolve_constraint
 from meanparity.data.fit_input import FitInput, check_unfairness
 from meanparity.estimators._base import FIT_METADATA, PREDICTS_WITH
+from meanparity.estimators._messages import refuse_given
 from meanparity.estimators._report import Reporting
 from meanparity.estimators.selection import (
     Candidate,
@@ -97,6 +98,8 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
         self.best_score_ = -float(found.losses[found.best])
         for name, value in best.items():
             setattr(self, f"{name}_", value)
+        if "gamma" in best and best["gamma"] is None:
+            self.gamma_ = best_estimator._kernel().settled_gamma(data.X.shape[1])
 
     def _candidates(
         self, constraint: Constraint, data: FitInput
@@ -147,14 +150,17 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
     def _alphas(self, scale: float) -> FloatArray:
         return default_alphas(scale) if self.alphas is None else check_alphas(self.alphas)
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: Any, **given: Any) -> FloatArray:
         """Predictions for the rows of X, by the estimator that was chosen.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
             Rows, with the columns that were there in fit.
+        **given
+            Refused: predictions depend on X alone.
         """
+        refuse_given(self, given)
         check_is_fitted(self)
         predicted: FloatArray = self.best_estimator_.predict(X)
         return predicted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,12 +19,16 @@ from meanparity.estimators._base import (
     ParityEstimator,
     values_on_rows,
 )
+from meanparity.estimators._report import Reporting
 from meanparity.estimators._unseen import Parts
 from meanparity.losses.base import Loss
 from meanparity.solvers.choose import resolve_loss_solver
 from meanparity.solvers.problem import ConstrainedProblem, Solution
 from meanparity.tradeoff.loss_tradeoff import LossTradeoff, Refit
 from meanparity.tradeoff.tradeoff import FittedFunction
+
+if TYPE_CHECKING:
+    from meanparity.report import Slider
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,7 +52,7 @@ class LossInput(FitInput):
     classes: Any
 
 
-class LossEstimator(KernelParameters, ParityEstimator):
+class LossEstimator(Reporting, KernelParameters, ParityEstimator):
     """Base of the estimators with other losses."""
 
     loss: Any
@@ -167,6 +171,35 @@ class LossEstimator(KernelParameters, ParityEstimator):
                 "this loss are on another scale. Pass scale='response' to the constraint "
                 "(logistic, poisson, gamma)."
             )
+
+    def _reported(self, X: Any) -> tuple[Slider, FloatArray, FloatArray | None]:
+        """With a link there is no model of responses between the ends: these are not mixtures."""
+        from meanparity.report import Slider
+
+        loss, tradeoff = self._loss, self.tradeoff_
+        if loss.is_identity:
+            return super()._reported(X)
+        ends = np.asarray(tradeoff.predict(X, [0.0, 1.0])).T
+        model, label = np.array([1.0, 0.0]), ""
+        scores = ends
+        predicted = loss.response(ends)
+        if self.unfairness_ != 0.0:
+            own, free = self._values(X), ends[:, 1]
+            scores = np.column_stack([ends, own - free])
+            predicted = np.column_stack([predicted, loss.response(own) - predicted[:, 1]])
+            model = np.array([0.0, 1.0, 1.0])
+            limit = f"max_gap {self.max_gap}" if self.max_gap is not None else ""
+            label = limit or f"unfairness {self.unfairness_:.3g}"
+        slider = Slider.pair(model, label)
+        return slider, predicted, None if tradeoff.on_response else scores
+
+    def _coded_outcomes(self, y: Any) -> Any:
+        classes = getattr(self, "classes_", None)
+        if y is None or classes is None:
+            return y
+        if not self._loss.has_response:
+            return None  # scores of a margin are not comparable with outcomes
+        return (np.asarray(y).reshape(-1) == classes[1]).astype(float)
 
     def predict_score(self, X: Any) -> FloatArray:
         """Scores g of the rows of X, before any link: (n,).

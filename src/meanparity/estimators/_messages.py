@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from scipy import sparse
 from meanparity._typing import FloatArray
 from meanparity.constraints.base import Constraint
 from meanparity.constraints.functionals import Functionals
+from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import FitInput
 from meanparity.data.groups import group_sums
 from meanparity.data.pool import Pool, as_pool
-from meanparity.data.rows import Rows, refuse_identifier
+from meanparity.data.rows import Rows, Schema, refuse_identifier
 from meanparity.exceptions import warn
 from meanparity.solvers.problem import Solution
 
@@ -22,6 +24,7 @@ IDLE_LIMIT = "The unconstrained fit meets max_gap already"
 _SHOWN = 5  # items of a list in a message
 _FAR = 5.0  # standard deviations between the means of pool and training rows in a column
 _LOOKED_AT = 1000  # rows that tell whether a function is constant
+_OFTEN = 10  # rows that each value of a category has on average
 _MOVED = 3.0  # times the largest change on training rows, or the spread of y: a row is out of place
 
 
@@ -220,6 +223,42 @@ def refuse_overflow(solution: Solution) -> None:
             "The fit overflows: squares of the numbers in X or y are too large or too small for "
             "floating point. Scale the features and the target."
         )
+
+
+def refuse_given(estimator: Any, given: dict[str, Any]) -> None:
+    """Refuse arguments of predict that a function of X alone does not take."""
+    if given:
+        names = ", ".join(given)
+        raise TypeError(
+            f"{type(estimator).__name__}.predict takes no {names}: predictions are a function of X "
+            "alone, and do not look at groups beyond the columns of X. Leave it out."
+        )
+
+
+def is_categorical(counts: Any) -> bool:
+    """Whether groups of these sizes are known, and occur often enough to be categories."""
+    return bool(counts) and sum(counts.values()) >= _OFTEN * len(counts)
+
+
+def warn_about_unseen(layout: FeatureLayout, schema: Schema, counts: Any, X: Any) -> None:
+    """Rows whose sensitive columns, which are features, have values that fit did not see.
+
+    `counts` has the groups of fit.
+    """
+    values = dict(zip(schema.sensitive, layout.sensitive_values(X).values(), strict=True))
+    rows = replace(schema, control=(), missing="group").read_rows(values)
+    for position, name in enumerate(schema.categories):
+        seen = {key[position] if len(schema.categories) > 1 else key for key in counts}
+        found = rows.column(name)
+        unseen = [level for level in rows.levels[schema.sensitive.index(name)] if level not in seen]
+        if unseen:
+            n = int(np.isin(found, np.array(unseen)).sum())
+            warn(
+                f"{_rows(n)} of X {'has' if n == 1 else 'have'} {name}={unseen[0]!r}"
+                f"{' or another value' if len(unseen) > 1 else ''} that fit did not see. The "
+                "constraint says nothing about these groups, and their predictions are "
+                "extrapolated."
+            )
 
 
 def refuse_unused_control(constraint: Constraint, rows: Rows) -> None:

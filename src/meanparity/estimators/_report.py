@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from meanparity._typing import FloatOrArray
-from meanparity.data.fit_input import check_weights
+from meanparity._typing import FloatArray, FloatOrArray
 from meanparity.tradeoff.tradeoff import Tradeoff
 
 _MOST_GROUPS = 10  # named in a summary
@@ -18,7 +17,7 @@ _MOST_GROUPS = 10  # named in a summary
 if TYPE_CHECKING:
     import pandas as pd
 
-    from meanparity.report import Report
+    from meanparity.report import Report, Slider
 
 
 def require_tradeoff(estimator: Any) -> Tradeoff:
@@ -201,7 +200,7 @@ class Reporting:
         constrained: bool = False,
         min_cell: int = 1,
     ) -> Report:
-        """A report on the predictions for these rows: verdict, groups, and a slider.
+        """A report on the predictions for these rows: answers, groups, and a slider.
 
         It shows itself in notebooks; `save` writes it to a file that needs no network.
 
@@ -210,7 +209,7 @@ class Reporting:
         X : array-like of shape (n, d)
             Rows, such as held-out ones.
         y : array-like of shape (n,), optional
-            Their outcomes, if these are known.
+            Their outcomes, if these are known; the classes, for a classifier.
         sensitive_features, control_features, sample_weight
             As in `fit`.
         name, target : str
@@ -222,7 +221,7 @@ class Reporting:
             The smallest number of people about whom the report says anything: smaller groups are
             merged, and bars and shares of fewer people are left out.
         """
-        from meanparity.report import PredictedRows, Slider, make_report
+        from meanparity.report.models import report_of_model
 
         check_is_fitted(self)
         tradeoff = require_tradeoff(self)
@@ -230,29 +229,29 @@ class Reporting:
             raise ValueError("A report is about one output. Fit a model for each.")
         if sensitive_features is None:
             sensitive_features = tradeoff.basis.sensitive_features(X)
-        slider = Slider.of(self)
-        fair, free, *further = slider.columns(self, X).T
-        weights = None if sample_weight is None else check_weights(sample_weight, len(fair))
-        outcomes = None if y is None else np.asarray(y, dtype=np.float64).reshape(-1)
-        if outcomes is not None and len(outcomes) != len(fair):
-            raise ValueError(f"y has {len(outcomes)} values, but X has {len(fair)} rows.")
-        rows = PredictedRows(
-            name,
-            fair,
-            free,
-            sensitive_features,
-            outcomes,
-            control_features,
-            weights,
-            constrained,
-            np.column_stack(further) if further else None,
-        )
-        columns = (X, rows) if hasattr(X, "columns") and hasattr(X, "iloc") else None
-        return make_report(
-            [rows],
+        layout = tradeoff.basis.layout
+        return report_of_model(
+            *self._reported(X),
             comparison=tradeoff.comparison,
-            slider=slider,
+            X=X,
+            features=layout.select(X),
+            y=self._coded_outcomes(y),
+            sensitive_features=sensitive_features,
+            control_features=control_features,
+            sample_weight=sample_weight,
+            name=name,
             target=target,
-            columns=columns,
+            constrained=constrained,
             min_cell=min_cell,
         )
+
+    def _reported(self, X: Any) -> tuple[Slider, FloatArray, FloatArray | None]:
+        """The models of a report, their predictions, and what is compared in their place."""
+        from meanparity.report import Slider
+
+        slider = Slider.of(self)
+        return slider, slider.columns(self, X), None
+
+    def _coded_outcomes(self, y: Any) -> Any:
+        """Outcomes as numbers that predictions can be compared with."""
+        return y

@@ -19,6 +19,7 @@ from meanparity.data.partitions import is_dask
 from meanparity.estimators._base import FIT_METADATA, ParityEstimator, conditions
 from meanparity.estimators._messages import (
     pool_to_hold_on,
+    refuse_given,
     refuse_unused_control,
     warn_about_input,
 )
@@ -69,7 +70,7 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         self._fit(solver, X, y, pool=pool, **people)
         return self
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: Any, **given: Any) -> FloatArray:
         """Predictions for the rows of X.
 
         Parameters
@@ -77,11 +78,14 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         X : array-like or sparse matrix of shape (n, d), or Dask collection
             Rows, with the columns that were there in fit; those that `drop_sensitive` removes may
             be missing.
+        **given
+            Refused: predictions depend on X alone.
 
         Returns
         -------
         (n,) array, or (n, m) for several outputs; a Dask collection for a Dask collection
         """
+        refuse_given(self, given)
         if not isinstance(X, np.ndarray) and is_dask(X):
             check_is_fitted(self)
             lazily: FloatArray = _predict_partitions(self, X)  # not an array until it is computed

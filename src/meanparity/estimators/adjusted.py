@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from meanparity._documentation import Documented
@@ -22,9 +22,11 @@ from meanparity.data.fit_input import (
     check_unfairness,
     check_weights,
     read_rows_to_predict,
+    read_targets,
     sensitive_values,
 )
 from meanparity.data.pool import Pool, as_pool
+from meanparity.data.refusals import refuse_other_order
 from meanparity.estimators._base import COLUMNS, FIT_METADATA
 from meanparity.estimators._corrections import (
     FunctionCorrection,
@@ -35,6 +37,10 @@ from meanparity.estimators._corrections import (
 )
 from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions
 from meanparity.state import stored
+from meanparity.tradeoff.curve import Comparison
+
+if TYPE_CHECKING:
+    from meanparity.report import Report
 
 
 @stored(
@@ -81,6 +87,8 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         The same on the pool.
     parity_residual_ : float
         Largest deviation from the constraint on the rows on which it holds.
+    comparison_ : Comparison
+        What the constraint compares, for `report`.
     n_features_in_, feature_names_in_
         Number and names of the columns seen in fit.
 
@@ -163,13 +171,12 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
                 "This ParityAdjusted estimator requires y to be passed, but the target y is None. "
                 "Only a regressor that is fitted already, FrozenEstimator(f), does without."
             )
-        y = None if y is None else _one_output(y)
+        y = None if y is None else _one_output(X, y)
         weights = None if sample_weight is None else check_weights(sample_weight, _num_samples(X))
         options = self._options()
         layout = FeatureLayout.from_table(X, self.sensitive_columns, bool(self.drop_sensitive))
         check_shape(X, type(self).__name__, 2)
         features = layout.select(X)
-        check_consistent_length(X, *([] if y is None else [y]))
         given = {
             "sensitive_features": sensitive_values(
                 options, layout, X, sensitive_features, _num_samples(X)
@@ -215,6 +222,8 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         self.parity_residual_ = (1 - u) * effect.residual
         self.shift_ = (1 - u) * effect.size
         self.estimator_, self._correction = model, correction
+        about = constraint.describe(data.rows)
+        self.comparison_ = Comparison(data.rows.schema, constraint, about)
         self._layout, self._unfairness = layout, u
         self.__dict__.pop("_encoder", None)  # of an earlier fit
         if encoder is not None:
@@ -270,6 +279,70 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
             )
         return np.asarray(values + (1 - self._unfairness) * shift)
 
+    def report(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        name: str = "rows",
+        target: str = "y",
+        constrained: bool = False,
+        min_cell: int = 1,
+    ) -> Report:
+        """A report on the predictions for these rows, with the correction and without it.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, control_features, sample_weight, name, target, constrained, \
+min_cell
+            See `ParityRidge.report`.
+        """
+        from meanparity.report import Slider
+        from meanparity.report.models import report_of_model
+
+        check_is_fitted(self, "estimator_")
+        if not hasattr(self, "comparison_"):
+            raise ValueError(
+                "The model comes from a minimal file, which does not say what is compared. Use the "
+                "model that was fitted, or meanparity.report.report of its predictions."
+            )
+        layout, by_group = self._layout, isinstance(self._correction, GroupShifts)
+        if sensitive_features is None and layout.sensitive:
+            values = layout.sensitive_values(X).values()
+            names = self.comparison_.schema.sensitive
+            sensitive_features = dict(zip(names, values, strict=True))
+        features = features_to_predict(self, layout, X, to_numbers=False)
+        base = predictions(self.estimator_, features)
+        people = {}
+        if by_group:
+            in_X = layout.sensitive and not layout.drop_sensitive
+            people = {
+                "sensitive_features": None if in_X else sensitive_features,
+                "control_features": control_features,
+            }
+        own, u = self.predict(X, **people), self._unfairness
+        fair = base + (own - base) / (1 - u) if u < 1 else base
+        return report_of_model(
+            Slider.dial(u),
+            np.column_stack([fair, base]),
+            None,
+            comparison=self.comparison_,
+            X=X,
+            features=features,
+            y=None if y is None else _one_output(X, y),
+            sensitive_features=sensitive_features,
+            control_features=control_features,
+            sample_weight=sample_weight,
+            name=name,
+            target=target,
+            constrained=constrained,
+            min_cell=min_cell,
+            shifted=by_group,
+        )
+
     def score(
         self,
         X: Any,
@@ -305,14 +378,13 @@ def _fit_base(base: Any, X: Any, y: Any, weights: FloatArray | None) -> tuple[An
     return model, predictions(model, X)[:, None]
 
 
-def _one_output(y: Any) -> FloatArray:
-    values = check_array(
-        y, ensure_2d=False, dtype=np.float64, input_name="y", estimator="ParityAdjusted"
-    )
-    if values.ndim == 2 and values.shape[1] > 1:
+def _one_output(X: Any, y: Any) -> FloatArray:
+    refuse_other_order(X, y=y)
+    values, single = read_targets("ParityAdjusted", X, y)
+    if values.shape[1] > 1:
         raise ValueError(
             f"y has {values.shape[1]} outputs, but ParityAdjusted predicts one. Fit one model for "
             "each, for instance with sklearn.multioutput.MultiOutputRegressor."
         )
-    target: FloatArray = column_or_1d(values, warn=True)
+    target: FloatArray = column_or_1d(values[:, 0] if single else values, warn=True)
     return target

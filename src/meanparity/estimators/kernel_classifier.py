@@ -23,6 +23,7 @@ from meanparity._typing import (
 from meanparity.constraints import Constraint
 from meanparity.estimators._base import PREDICTS_WITH
 from meanparity.estimators._loss import LossEstimator, require_target
+from meanparity.estimators._messages import refuse_given
 from meanparity.kernels.spec import AbstractKernel
 from meanparity.losses import Loss, resolve_loss
 from meanparity.solvers.problem import Solver
@@ -47,8 +48,8 @@ class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[mi
     Parameters
     ----------
     loss : str or Loss, default="logistic"
-        "logistic" or "hinge" (support vector classification, smoothed), or an object of
-        `meanparity.losses`.
+        "logistic" or "hinge" (with its kink rounded off; `Hinge(smoothing=0)` is that of support
+        vector classification), or an object of `meanparity.losses`.
     alpha : float, default=0.5
         Ridge penalty; ``1/(2C)`` of scikit-learn's `LogisticRegression`.
     kernel, gamma, degree, coef0, kernel_params
@@ -161,14 +162,17 @@ class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[mi
         }
         return self._fit_loss(X, (y == classes[-1:]).astype(float), loss, classes, **people)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, **given: Any) -> NDArray[Any]:
         """The class of each row of X, (n,): the second where the score is positive.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
             Rows, with the columns that were there in fit.
+        **given
+            Refused: predictions depend on X alone.
         """
+        refuse_given(self, given)
         second = self._values(X) > 0
         found: NDArray[Any] = self.classes_[second.astype(int)]
         return found

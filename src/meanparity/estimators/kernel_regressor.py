@@ -18,6 +18,7 @@ from meanparity._typing import (
 from meanparity.constraints import Constraint
 from meanparity.estimators._base import PREDICTS_WITH
 from meanparity.estimators._loss import LossEstimator, single_target
+from meanparity.estimators._messages import refuse_given
 from meanparity.kernels.spec import AbstractKernel
 from meanparity.losses import Loss, resolve_loss
 from meanparity.solvers.problem import Solver
@@ -160,13 +161,16 @@ class ParityKernelRegressor(RegressorMixin, LossEstimator):  # type: ignore[misc
         }
         return self._fit_loss(X, single_target(self, y), loss, **people)
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: Any, **given: Any) -> FloatArray:
         """Responses for the rows of X, (n,): scores, or their exponentials for a log link.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
             Rows, with the columns that were there in fit.
+        **given
+            Refused: predictions depend on X alone.
         """
+        refuse_given(self, given)
         scores = self._values(X)
         return self._loss.response(scores)

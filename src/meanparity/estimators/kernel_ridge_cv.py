@@ -46,7 +46,8 @@ sensitive_columns, drop_sensitive
     Attributes
     ----------
     alpha_, gamma_ : float
-        The penalty that was chosen, and gamma (None if it is the kernel's default).
+        The penalty that was chosen, and the gamma of the kernel, by default 1 / the number of
+        columns (None for kernels without one, such as the linear one).
     cv_results_ : dict
         For each candidate: ``param_alpha``, ``param_gamma``, ``mean_squared_error`` and ``gap``
         (the largest one) of held-out predictions, and the rank; ``pandas.DataFrame(cv_results_)``

@@ -38,6 +38,10 @@ class AbstractKernel(ABC):
     def bind(self, X: Features, names: Sequence[str] | None = None) -> BoundKernel:
         """The kernel on the rows of X, (n, d), whose columns may have names."""
 
+    def settled_gamma(self, n_columns: int) -> float | None:
+        """The gamma that rows of so many columns are compared with; None if there is none."""
+        return None
+
     def __add__(self, other: Any) -> KernelSum:
         return KernelSum((self, resolve_kernel(other)))
 
@@ -114,6 +118,15 @@ class Kernel(AbstractKernel):
                     f"{name}={value!r} is not a finite number"
                     + (" of 0 or more. Pass one." if least == 0 else ". Pass one.")
                 )
+
+    def settled_gamma(self, n_columns: int) -> float | None:
+        """The gamma of a named kernel, by default 1 / the number of columns that it looks at."""
+        if callable(self.kernel) or "gamma" not in KERNEL_PARAMS.get(self.kernel, ()):
+            return None
+        if self.gamma is not None:
+            return float(self.gamma)
+        looked_at = n_columns if self.columns is None else len(self.columns)
+        return 1.0 if self.kernel == "chi2" else 1.0 / looked_at
 
     def bind(self, X: Features, names: Sequence[str] | None = None) -> BoundKernel:
         """The kernel on the rows of X, (n, d)."""

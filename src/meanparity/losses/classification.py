@@ -61,7 +61,9 @@ class Logistic(Loss):
 @stored("Hinge")
 @dataclass(frozen=True)
 class Hinge(Rounded):
-    """``max(1 − t g, 0)`` for t = −1 or 1, given as y of 0 or 1: support vector classification.
+    """``max(1 − t g, 0)`` for t = −1 or 1, given as y of 0 or 1, with its kink rounded off.
+
+    With ``smoothing=0`` it is the loss of support vector classification.
 
     Parameters
     ----------

@@ -168,7 +168,9 @@ class Quantile(Rounded):
 @stored("EpsilonInsensitive")
 @dataclass(frozen=True)
 class EpsilonInsensitive(Rounded):
-    """``max(|z| − ε, 0)``: errors up to ε do not count, as in support vector regression.
+    """``max(|z| − ε, 0)`` with its kink rounded off: errors up to ε do not count.
+
+    With ``smoothing=0`` it is the loss of support vector regression.
 
     Within `smoothing` h beyond ε it is ``(|z| − ε)²/(2h)``, and ``|z| − ε − h/2`` after that.
 

@@ -20,10 +20,21 @@ from meanparity.audit import Proxies, proxies
 from meanparity.audit.checks import format_number
 from meanparity.audit.proxies import explained_share
 from meanparity.files import write_atomically
+from meanparity.report.bands import band_edges
 from meanparity.report.slider import Slider
 from meanparity.report.small_cells import check_min_cell
+from meanparity.report.statements import GroupUse, format_share
 from meanparity.report.summary import BINS, MOST_GROUPS, PredictedRows, Summary
-from meanparity.report.words import describe_gap, format_share, group_table, reference, verdict
+from meanparity.report.use import use_of
+from meanparity.report.words import (
+    Answer,
+    answers,
+    band_table,
+    condition_table,
+    describe_gap,
+    group_table,
+    reference,
+)
 from meanparity.tradeoff import Comparison
 
 _MOST_DRIVERS = 12
@@ -45,7 +56,9 @@ class Report:
     slider : Slider
         The models between which the page's slider chooses, and the one that the page is about.
     constraint : str
-        One sentence that says what the constraint makes equal.
+        One sentence that says what the constraint makes equal; empty for predictions of any model.
+    use : GroupUse
+        Whether the sensitive columns themselves are used to predict.
     drivers : tuple of (str, float, float)
         Columns, and the shares of the variance of the unconstrained and of the model's predictions
         that each explains by itself.
@@ -61,6 +74,7 @@ class Report:
     target: str
     slider: Slider
     constraint: str
+    use: GroupUse
     drivers: tuple[tuple[str, float, float], ...]
     proxies: Proxies | None
     column_rows: str
@@ -69,13 +83,30 @@ class Report:
     @property
     def lead(self) -> str:
         """What was constrained, and how much of the constraint was dropped."""
+        if not self.constraint:
+            return "The predictions of any model, compared between groups."
         lead = f"Constraint: {self.constraint}"
+        if any(summary.quantity == "score" for summary in self.summaries):
+            lead += (
+                " Here this is about the scores from which the predictions are computed, not about "
+                "the predictions."
+            )
         if not np.array_equal(self.slider.model, self.slider.weights[0]):
             lead += f" The model has {self.slider.model_label}"
             if self.slider.model_label.startswith("unfairness"):
                 lead += ", between this constraint (0) and no constraint (1)"
             lead += "."
         return lead
+
+    @property
+    def answers(self) -> list[Answer]:
+        """What the first screen of the page says, as statements."""
+        return answers(self.summaries, self.target, self.use)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the first screen of the page says, sentence by sentence."""
+        return [str(statement) for answer in self.answers for statement in answer.statements]
 
     def to_html(self) -> str:
         """Return the page as HTML that needs no network and no other file."""
@@ -93,8 +124,15 @@ class Report:
         )
         return template.render(
             report=self,
-            verdict=verdict(self.summaries, self.target),
+            answers=self.answers,
             tables=[group_table(summary) for summary in self.summaries],
+            conditions=[condition_table(summary) for summary in self.summaries],
+            bands=[
+                []
+                if s.banded and len(s.numbers) == 1
+                else [(b.number, band_table(b, s.data["zero"])) for b in s.bands]
+                for s in self.summaries
+            ],
             reference=reference(self.summaries[0]),
             imposed=" and ".join(
                 f"{len(summary.predicted):,} {summary.predicted.name}"
@@ -147,6 +185,7 @@ def make_report(
     origin: Mapping[str, str] | None = None,
     facts: Mapping[str, str] | None = None,
     min_cell: int = 1,
+    use: GroupUse | None = None,
 ) -> Report:
     """Make a report about predictions on one or several sets of rows.
 
@@ -172,6 +211,8 @@ def make_report(
     min_cell : int, default=1
         The smallest number of people about whom the report says anything. Smaller groups are
         merged, and bars and shares of fewer people are left out.
+    use : GroupUse, optional
+        Whether the sensitive columns are used to predict; by default what `columns` show.
 
     Returns
     -------
@@ -194,11 +235,14 @@ def make_report(
     """
     slider = Slider.dial(position) if slider is None else slider
     least = check_min_cell(min_cell)
-    summaries = tuple(Summary.from_rows(rows, comparison, slider, least) for rows in row_sets)
-    constraint = comparison.description
-    if not constraint:  # a model file of an earlier version
-        described = next((rows for rows in row_sets if rows.constrained), row_sets[0])
-        constraint = comparison.constraint.describe(described.as_rows(comparison))
+    first = next((rows for rows in row_sets if rows.constrained), row_sets[0])
+    edges = band_edges(first.as_rows(comparison))  # the same bands on all rows
+    summaries = tuple(
+        Summary.from_rows(rows, comparison, slider, least, edges) for rows in row_sets
+    )
+    constraint = "" if slider.single else comparison.description
+    if not constraint and not slider.single:  # a model file of an earlier version
+        constraint = comparison.constraint.describe(first.as_rows(comparison))
     drivers: tuple[tuple[str, float, float], ...] = ()
     found, column_rows = None, ""
     if columns is not None:
@@ -215,8 +259,19 @@ def make_report(
         others = {n: X for n, X in blocks.items() if n not in comparison.schema.sensitive}
         if groups is not None and others:
             found = _proxies(others, np.asarray(groups.codes)[used])
+        if use is None:
+            names = {str((origin or {}).get(name, name)) for name in frame.columns}
+            use = use_of(frame.iloc[used], names, comparison.schema, rows.sensitive_features, used)
     return Report(
-        summaries, target, slider, constraint, drivers, found, column_rows, dict(facts or {})
+        summaries,
+        target,
+        slider,
+        constraint,
+        use or GroupUse(unknown=comparison.schema.sensitive),
+        drivers,
+        found,
+        column_rows,
+        dict(facts or {}),
     )
 
 

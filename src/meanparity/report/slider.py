@@ -51,6 +51,42 @@ class Slider:
     start: int
     about: str
 
+    @property
+    def single(self) -> bool:
+        """Whether there is one set of predictions, and nothing to compare it with."""
+        return len(self.weights) == 1
+
+    @property
+    def continuous(self) -> bool:
+        """Whether there are models between both ends."""
+        return len(self.weights) > 2
+
+    @classmethod
+    def none(cls) -> Slider:
+        """One set of predictions: there is nothing to choose."""
+        weights = np.array([[1.0, 0.0]])
+        return cls("", ("", ""), ("",), weights, weights[0], "", "", 0, "")
+
+    @classmethod
+    def pair(cls, model: FloatArray | None = None, label: str = "") -> Slider:
+        """Two models, with nothing between them; by default the page is about the first.
+
+        Other models, c columns, are ``model``.
+        """
+        own = np.array([1.0, 0.0]) if model is None else model
+        weights = np.eye(2, len(own))
+        return cls(
+            "Model",
+            ("with the constraint", "without it"),
+            ("with the constraint", "without the constraint"),
+            weights,
+            own,
+            label,
+            label or "with the constraint",
+            0,
+            "the model with the constraint and the one without it",
+        )
+
     @classmethod
     def dial(cls, position: float | None, label: str = "") -> Slider:
         """Between the constrained (0) and the free model (1).

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from meanparity._typing import FloatArray, IntArray
 from meanparity.audit import Audit, audit
-from meanparity.data.groups import Groups
+from meanparity.data.groups import Groups, display_label
 from meanparity.data.rows import Rows
+from meanparity.report.bands import Bands, band_edges, band_names, bands_of
+from meanparity.report.gaps import NamedGaps, gaps_of_groups, named_gaps
 from meanparity.report.slider import Slider
 from meanparity.report.small_cells import MERGED, hide_bars, hide_shares, inner_range, merge_groups
+from meanparity.report.statements import Kind, Named
 from meanparity.tradeoff.curve import Comparison
 
 BINS = 40  # bars of a histogram
 MOST_GROUPS = 50
-_BANDS = 5  # bands into which a sensitive number is divided
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,9 @@ class PredictedRows:
         Whether the constraint was imposed on these rows.
     further : (n, c) array, optional
         Further columns, of which a `Slider` makes models.
+    scores : (n, 2 + c) array, optional
+        What the constraint compares in place of `fair`, `free` and `further`, such as the scores of
+        a classifier that predicts probabilities.
 
     Examples
     --------
@@ -59,9 +64,10 @@ class PredictedRows:
     sample_weight: FloatArray | None = None
     constrained: bool = False
     further: FloatArray | None = None
+    scores: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("fair", "free", "y", "sample_weight", "further"):
+        for name in ("fair", "free", "y", "sample_weight", "further", "scores"):
             value: Any = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, np.asarray(value, dtype=np.float64))
@@ -104,8 +110,10 @@ class Summary:
         The groups that are shown, each with its stratum; the largest ones if there are many.
     n_groups : int
         Number of groups, those that are not shown included.
-    numbers : tuple of str
-        The sensitive columns that are numbers.
+    columns, numbers, control : tuples of str
+        The sensitive columns that are categories, those that are numbers, and the control columns.
+    separately : bool
+        Whether each of several categories is compared by itself.
     banded : bool
         Whether the groups are bands of a sensitive number, because no sensitive column is a
         category.
@@ -117,6 +125,8 @@ class Summary:
         Mean outcome of each group.
     slider : Slider
         The models.
+    bands : tuple of Bands
+        Bands of the sensitive numbers.
     data : dict
         The numbers that the page's script needs.
     min_cell : int, default=1
@@ -126,13 +136,17 @@ class Summary:
     predicted: PredictedRows
     names: tuple[str, ...]
     n_groups: int
+    columns: tuple[str, ...]
     numbers: tuple[str, ...]
+    control: tuple[str, ...]
+    separately: bool
     banded: bool
     quantity: str
     before: Audit
     after: Audit
     outcomes: dict[str, float] | None
     slider: Slider
+    bands: tuple[Bands, ...]
     data: dict[str, Any] = field(repr=False)
     min_cell: int = 1
 
@@ -143,10 +157,12 @@ class Summary:
         comparison: Comparison,
         slider: Slider,
         min_cell: int = 1,
+        edges: Mapping[str, FloatArray] | None = None,
     ) -> Summary:
-        """Summarise a set of rows."""
+        """Summarise a set of rows; `edges` are those of the bands of sensitive numbers."""
         rows = predicted.as_rows(comparison)
-        every = _StratifiedGroups.from_rows(rows)
+        edges = band_edges(rows) if edges is None else edges
+        every = _StratifiedGroups.from_rows(rows, edges)
         table = every.merged(min_cell)
         counts = np.bincount(table.codes[table.codes >= 0], minlength=len(table.names))
         largest = np.sort(np.argsort(-counts, kind="stable")[:MOST_GROUPS])
@@ -160,7 +176,9 @@ class Summary:
         columns = predicted.columns
         compared = _compared(comparison, predicted, columns)
         fair, free, now = compared[:, 0], compared[:, 1], compared @ slider.model
-        if predicted.y is not None and not np.array_equal(fair, predicted.fair):
+        if predicted.scores is not None:
+            quantity = "score"
+        elif predicted.y is not None and not np.array_equal(fair, predicted.fair):
             is_error = np.array_equal(fair, predicted.fair - predicted.y)
             quantity = "prediction error" if is_error else "compared value"
 
@@ -181,14 +199,14 @@ class Summary:
             means = _means(predicted.y, codes, counted.sample_weight, k)
             outcomes = dict(zip(names, means, strict=True))
         zero = 1e-9 * max(float(np.ptp(predicted.free)), float(np.ptp(predicted.fair)))
-        sums = _sums(predicted, comparison, rows, compared)
+        gaps = _gaps(predicted, comparison, rows, compared, every)
         if table is not every and rows.groups is not None:
             weights = counted.sample_weight
-            _require_group_gaps(sums["gaps"], every.gaps(compared, weights), min_cell)
-            sums |= {
-                "gap_labels": list(table.names),
-                "gaps": table.gaps(compared, weights).tolist(),
-            }
+            _require_group_gaps(gaps.values, every.gaps(compared, weights), min_cell)
+            gaps = gaps_of_groups(table.names, table.gaps(compared, weights))
+        elif Kind.mean not in gaps.kinds and rows.groups is not None:
+            gaps = gaps_of_groups(table.names, table.gaps(compared, counted.sample_weight)) + gaps
+        sums = _sums(predicted, comparison)
         data = {
             "name": predicted.name,
             "n": len(predicted),
@@ -201,6 +219,9 @@ class Summary:
             "stratum": table.stratum_of[largest].tolist(),
             "predicted": all_means(columns),
             "compared": all_means(compared),
+            "gap_labels": list(gaps.names),
+            "gap_kinds": [str(kind) for kind in gaps.kinds],
+            "gaps": gaps.values.tolist(),
             **sums,
             **_histograms(columns, codes, k, slider, min_cell),
             "change": _changes(columns, codes, k, slider, min_cell),
@@ -209,20 +230,41 @@ class Summary:
             predicted,
             names,
             len(table.names),
+            rows.schema.categories,
             rows.schema.continuous,
+            rows.schema.control,
+            len(rows.schema.categories) > 1 and not rows.schema.intersectional,
             rows.groups is None,
             quantity,
             table.audit(free, counted.sample_weight),
             table.audit(now, counted.sample_weight),
             outcomes,
             slider,
+            bands_of(rows, edges, compared, counted.sample_weight, slider, min_cell),
             data,
             min_cell,
         )
 
+    @property
+    def is_stratified(self) -> bool:
+        """Whether groups are compared within strata."""
+        return len(self.data["predicted"]["strata"][0]) > 1
+
     def gaps(self, weights: FloatArray) -> FloatArray:
         """The gaps of a model that is a sum of the columns."""
         return np.asarray(weights @ np.array(self.data["gaps"]))
+
+    def gaps_of(self, kind: Kind, weights: FloatArray) -> list[Named]:
+        """The gaps of one kind."""
+        labels, kinds = self.data["gap_labels"], self.data["gap_kinds"]
+        found = zip(labels, kinds, self.gaps(weights).tolist(), strict=True)
+        return [Named(name, value) for name, own, value in found if own == kind]
+
+    @property
+    def kinds(self) -> dict[Kind, int]:
+        """The kinds of gaps on these rows, and their numbers."""
+        found = self.data["gap_kinds"]
+        return {kind: found.count(kind) for kind in Kind if kind in found}
 
     def mean_squared_error(self, weights: FloatArray) -> float | None:
         """Its mean squared error, if the outcomes are known."""
@@ -262,9 +304,10 @@ class _StratifiedGroups:
     stratum_of: IntArray
 
     @classmethod
-    def from_rows(cls, rows: Rows) -> _StratifiedGroups:
+    def from_rows(cls, rows: Rows, edges: Mapping[str, FloatArray]) -> _StratifiedGroups:
         if rows.groups is None:
-            labels, codes = _bands(rows)
+            name, cell_values = next(iter(rows.numbers.items()))
+            labels, codes = band_names(name, edges[name], np.asarray(cell_values)[rows.codes])
         else:
             labels, codes = _labels(rows.groups), np.asarray(rows.groups.codes)
         stratum_of_cell = np.full(len(rows.cells), -1)
@@ -324,33 +367,36 @@ class _StratifiedGroups:
         inside = self.codes >= 0
         control = None
         if len(self.stratum_names) > 1:
-            names = np.array([*self.stratum_names, ""], dtype=object)
-            control = {self.control: names[self.strata][inside]}
-        return audit(
+            control = {self.control: self.strata[inside]}
+        elif len(self.names) == 1:
+            raise ValueError(
+                f"All {inside.sum()} rows are in one group ({self.names[0]}), so there is nothing "
+                "to compare it with. Pass rows of at least two groups."
+            )
+        found = audit(
             values[inside],
-            sensitive_features={self.column: self.groups[inside]},
+            sensitive_features={self.column: self.codes[inside]},
             control_features=control,
             sample_weight=None if weights is None else weights[inside],
+            continuous=[],
+        )  # in the order of the codes
+        present, first = np.unique(self.codes, return_index=True)
+        label = dict(zip(present.tolist(), self.groups[first], strict=True))
+
+        def stratum(code: Any) -> Any:
+            return None if control is None else self.stratum_names[code]
+
+        return replace(
+            found,
+            findings=tuple(
+                replace(f, group=label[f.group], stratum=stratum(f.stratum)) for f in found.findings
+            ),
+            left_out=tuple(stratum(code) for code in found.left_out),
         )
 
 
 def _labels(groups: Groups) -> list[str]:
-    return [", ".join(map(str, label)) for label in groups.labels]
-
-
-def _bands(rows: Rows) -> tuple[list[str], IntArray]:
-    """Names of the bands of the first sensitive number, and the band of each row, −1 for none."""
-    name, cell_values = next(iter(rows.numbers.items()))
-    values = np.asarray(cell_values)[rows.codes]
-    known = np.isfinite(values)
-    edges = np.unique(np.quantile(values[known], np.linspace(0, 1, _BANDS + 1)))
-    if len(edges) == 2:  # most rows have the smallest value, or the largest: a band of its own
-        low, high = edges
-        above = values[known & (values > low)]
-        edges = np.array([low, above.min() if 2 * len(above) < known.sum() else high, high])
-    codes = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, max(len(edges) - 2, 0))
-    bands = [f"{name} {low:.4g} to {high:.4g}" for low, high in pairwise(edges)]
-    return bands or [f"{name} {edges[0]:.4g}"], np.where(known, codes, -1)
+    return [display_label(groups.columns, label) for label in groups.labels]
 
 
 def _compared(comparison: Comparison, predicted: PredictedRows, columns: FloatArray) -> FloatArray:
@@ -359,6 +405,8 @@ def _compared(comparison: Comparison, predicted: PredictedRows, columns: FloatAr
     Models are sums of the columns, (n, c), in which the shares of the first two add up to 1. What
     is compared is the same sum of the columns here.
     """
+    if predicted.scores is not None:
+        return predicted.scores
     if predicted.y is None:
         return columns
     y, free = predicted.y[:, None], columns[:, 1:2]
@@ -370,16 +418,24 @@ def _compared(comparison: Comparison, predicted: PredictedRows, columns: FloatAr
     return np.hstack([*ends, *further])
 
 
-def _sums(
-    predicted: PredictedRows, comparison: Comparison, rows: Rows, compared: FloatArray
-) -> dict[str, Any]:
-    """The sums from which errors and gaps of all models follow."""
+def _gaps(
+    predicted: PredictedRows,
+    comparison: Comparison,
+    rows: Rows,
+    compared: FloatArray,
+    table: _StratifiedGroups,
+) -> NamedGaps:
+    """The gaps of all models, as the constraint has them, under the names of the table."""
     between = comparison.constraint.group_gaps(rows)
     gaps = between.gaps(compared).T
     gaps[2:] -= between.gaps(np.zeros((len(predicted), 1))).T  # a target counts once
-    found = {"gap_labels": list(between.labels), "gaps": gaps.tolist()}
+    return named_gaps(between, rows, gaps, table.names, table.codes)
+
+
+def _sums(predicted: PredictedRows, comparison: Comparison) -> dict[str, Any]:
+    """The sums from which errors of all models follow."""
     if predicted.y is None:
-        return {"errors": None, "variance": None, **found}
+        return {"errors": None, "variance": None}
     shares = np.full(len(predicted), 1 / len(predicted))
     if predicted.sample_weight is not None and comparison.constraint.weight_scope != "constraint":
         shares = predicted.sample_weight / predicted.sample_weight.sum()
@@ -387,7 +443,7 @@ def _sums(
     errors[:, :2] -= predicted.y[:, None]
     products = errors.T @ (shares[:, None] * errors)
     variance = float(shares @ (predicted.y - shares @ predicted.y) ** 2)
-    return {"errors": products.tolist(), "variance": variance, **found}
+    return {"errors": products.tolist(), "variance": variance}
 
 
 def _means(values: FloatArray, codes: IntArray, weights: FloatArray | None, k: int) -> list[float]:
@@ -400,9 +456,9 @@ def _means(values: FloatArray, codes: IntArray, weights: FloatArray | None, k: i
     return means
 
 
-def _require_group_gaps(found: list[list[float]], of_groups: FloatArray, min_cell: int) -> None:
+def _require_group_gaps(found: FloatArray, of_groups: FloatArray, min_cell: int) -> None:
     """Refuse gaps that are not between the groups of the table, and might be of fewer people."""
-    same = np.shape(found) == of_groups.shape and np.allclose(
+    same = found.shape == of_groups.shape and np.allclose(
         np.sort(np.abs(found), axis=1),
         np.sort(np.abs(of_groups), axis=1),
         rtol=1e-6,
@@ -451,7 +507,7 @@ def _changes(
     found = []
     for weights in (*slider.weights, slider.model):
         step = weights - free
-        share = float(step @ whole) / float(whole @ whole)
+        share = float(step @ whole) / (float(whole @ whole) or 1.0)
         if np.allclose(step, share * whole, rtol=0, atol=1e-12):  # as along the dial
             scale = {"low": share, "high": share, "up": share > 0, "down": share > 0}
             these = [{n: v * scale[n] for n, v in one.items()} for one in at_parity]

@@ -1,147 +1,232 @@
-"""The sentences and tables of a report. They claim no more than the numbers beside them."""
+"""What a report says of its numbers, statement by statement, and its tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from meanparity._typing import FloatArray
 from meanparity.audit import GroupFinding
 from meanparity.audit.checks import format_number
+from meanparity.report.bands import Bands
+from meanparity.report.statements import (
+    Compared,
+    Evidence,
+    GroupUse,
+    JustRows,
+    Kind,
+    LargestGap,
+    LeftInBands,
+    Named,
+    OnRows,
+    OutOfRange,
+    Price,
+    RowSet,
+    Statement,
+)
 from meanparity.report.summary import Summary
 
+_MUCH_LEFT = 0.25  # share of the largest gap between bands that is much,
+_VISIBLE = 0.05  # if it is also this share of the standard deviation of the predictions
+_FAR_OUT = 0.1  # of the range of the outcomes, beyond which predictions are noted
 
-def format_share(value: float) -> str:
-    """Format a share as a percentage.
 
-    Examples
-    --------
-    >>> [format_share(value) for value in (0.5, 0.123456, 0.0123, 0.0004, 0.0)]
-    ['50%', '12%', '1.2%', 'under 0.1%', '0%']
+@dataclass(frozen=True)
+class Answer:
+    """A question that the first screen of the page answers, and the statements that answer it."""
+
+    question: str
+    statements: tuple[Statement, ...]
+
+
+def answers(summaries: Sequence[Summary], target: str, use: GroupUse) -> list[Answer]:
+    """What a reader asks first: who, on which rows, how large the gap is, at what cost, and how.
+
+    Rows on which the constraint was imposed come first. The cost is that on other rows, if their
+    outcomes are known.
     """
-    if value == 0 or value >= 0.1:
-        return f"{100 * value:.0f}%"
-    return f"{100 * value:.1f}%" if value >= 0.001 else "under 0.1%"
-
-
-def verdict(summaries: Sequence[Summary], target: str) -> list[str]:
-    """Say what holds where the constraint was imposed, what holds elsewhere, and what it costs."""
-    constrained = [summary for summary in summaries if summary.predicted.constrained]
-    others = [summary for summary in summaries if not summary.predicted.constrained]
-    sentences = [_where_imposed(summary) for summary in constrained]
-    sentences += dict.fromkeys(describe_gap(summary) for summary in constrained)
-    sentences += [_where_not_imposed(summary) for summary in others]
-    known = [summary for summary in (*others, *summaries) if summary.predicted.y is not None]
+    imposed = sorted(summaries, key=lambda s: not s.predicted.constrained)
+    rows = tuple(row_set(summary) for summary in imposed)
+    single = imposed[0].slider.single
+    gaps: list[Statement] = []
+    for summary in imposed:
+        gaps += _gaps(summary)
+    asked = [
+        Answer("Who is compared?", (_compared(imposed[0]),)),
+        Answer("On which rows?", ((JustRows if single else OnRows)(rows),)),
+        Answer(
+            "How large is the gap?" if single else "How large was the gap, and how large is it?",
+            tuple(gaps),
+        ),
+    ]
+    known = [summary for summary in imposed[::-1] if summary.predicted.y is not None]
     if known:
-        sentences.append(_cost(known[0], target))
-    return sentences
+        question = "How accurate are the predictions?" if single else "What does it cost?"
+        asked.append(Answer(question, tuple(_cost(known[0], target))))
+    asked.append(Answer("Is the group itself used to predict?", (use,)))
+    return asked
+
+
+def row_set(summary: Summary) -> RowSet:
+    """The rows of a summary."""
+    n, predicted = len(summary.predicted), summary.predicted
+    return RowSet(predicted.name, n, n - summary.data["in_no_group"], predicted.constrained)
+
+
+def _compared(summary: Summary) -> Compared:
+    sizes = {f.name: f.size for f in summary.after.findings}
+    groups = sorted(sizes.items(), key=lambda item: -item[1])
+    return Compared(
+        summary.columns,
+        () if summary.banded else tuple(groups),
+        summary.numbers,
+        summary.control,
+        summary.separately,
+        row_set(summary),
+        tuple(map(str, summary.after.left_out)),
+    )
+
+
+def _gaps(summary: Summary) -> list[Statement]:
+    found: list[Statement] = [largest_gap(summary, kind) for kind in summary.kinds]
+    if summary.quantity == "score" and summary.n_groups == len(summary.names):
+        found.append(_gap_of_predictions(summary))
+    if Kind.covariance in summary.kinds:
+        found += [_left_in_bands(summary, bands) for bands in summary.bands]
+    mean = next((one for one in found if isinstance(one, LargestGap)), None)
+    told = not summary.banded and not (mean and mean.kind is Kind.mean and mean.is_zero)
+    if told and not summary.predicted.constrained:
+        found.append(_evidence(summary))
+    return found
+
+
+def largest_gap(summary: Summary, kind: Kind) -> LargestGap:
+    """The largest gap of a kind, with the constraint and without it."""
+    slider = summary.slider
+    now = _largest(summary.gaps_of(kind, slider.model))
+    free = None if slider.single else _largest(summary.gaps_of(kind, slider.weights[-1]))
+    few = {f.name for f in summary.after.findings if f.too_few_rows}
+    return LargestGap(
+        row_set(summary),
+        kind,
+        summary.quantity,
+        reference(summary),
+        summary.kinds[kind],
+        summary.numbers,
+        now,
+        free,
+        summary.data["zero"],
+        kind is Kind.mean and not summary.predicted.constrained and now.name in few,
+    )
+
+
+def _gap_of_predictions(summary: Summary) -> LargestGap:
+    """The largest gap of the predictions, where the constraint is about scores."""
+    of_scores, found = largest_gap(summary, Kind.mean), []
+    means, strata = (np.array(summary.data["predicted"][n]) for n in ("means", "strata"))
+    for weights in (summary.slider.model, summary.slider.weights[-1]):
+        gaps = weights @ (means - strata[:, summary.data["stratum"]])
+        named = zip(summary.names, gaps.tolist(), strict=True)
+        found.append(_largest([Named(*pair) for pair in named]))
+    return replace(
+        of_scores,
+        quantity="prediction",
+        considered=len(summary.names),
+        now=found[0],
+        free=found[1],
+        too_few=False,
+    )
+
+
+def _largest(gaps: Sequence[Named]) -> Named:
+    return max(gaps, key=lambda gap: abs(gap.value))
+
+
+def _evidence(summary: Summary) -> Evidence:
+    audit, zero = summary.after, summary.data["zero"]
+    assessed = [f for f in audit.findings if not f.too_few_rows and abs(f.gap) > zero]
+    told = [f for f in audit.findings if not f.too_few_rows]
+    few = len(audit.findings) - len(told)
+    if not told:
+        return Evidence(row_set(summary), 0, 0, few, None, 0.0, 0.0, audit.confidence)
+    largest = max(told, key=lambda finding: abs(finding.gap))
+    level = 1 - audit.confidence
+    return Evidence(
+        row_set(summary),
+        len(told),
+        sum(f.p_adjusted <= level for f in assessed),
+        few,
+        Named(largest.name, largest.gap),
+        largest.low_all,
+        largest.high_all,
+        audit.confidence,
+    )
+
+
+def _left_in_bands(summary: Summary, bands: Bands) -> LeftInBands:
+    free, now = (
+        _largest([Named(*pair) for pair in zip(bands.names, part.tolist(), strict=True)])
+        for part in bands.gaps
+    )
+    much = abs(now.value) > max(_MUCH_LEFT * abs(free.value), _VISIBLE * bands.spread)
+    return LeftInBands(
+        row_set(summary),
+        bands.number,
+        summary.quantity,
+        len(bands.names),
+        now,
+        None if summary.slider.single else free,
+        bool(much) and not summary.slider.single,
+    )
 
 
 def describe_gap(summary: Summary) -> str:
     """Say what a gap is on these rows."""
-    return f"A gap is the {_gap_noun(summary)}."
-
-
-def _gap_noun(summary: Summary) -> str:
-    nouns = [] if summary.banded else [_difference(summary)]
-    if summary.numbers:
+    nouns = []
+    if Kind.mean in summary.kinds:
+        nouns.append(
+            f"difference between a group's mean {summary.quantity} and {reference(summary)}"
+        )
+    if Kind.covariance in summary.kinds:
         names = " or ".join(summary.numbers)
         nouns.append(f"covariance of the {summary.quantity}s with {names} scaled to unit variance")
-    return ", or the ".join(nouns)
-
-
-def _difference(summary: Summary) -> str:
-    return f"difference between a group's mean {summary.quantity} and {reference(summary)}"
+    if Kind.condition in summary.kinds:
+        nouns.append("deviation from a condition of the constraint")
+    return (
+        f"A gap is the {', or the '.join(nouns)}. The two are not compared with each other."
+        if len(nouns) > 1
+        else f"A gap is the {nouns[0]}."
+    )
 
 
 def reference(summary: Summary) -> str:
     """Say what group means are compared with."""
-    stratified = len(summary.data["predicted"]["strata"][0]) > 1
-    return "the mean of its stratum" if stratified else "the overall mean"
+    return "the mean of its stratum" if summary.is_stratified else "the overall mean"
 
 
-def _where_imposed(summary: Summary) -> str:
-    unknown, n = summary.data["in_no_group"], len(summary.predicted)
-    rows = f"On the {n - unknown:,} {summary.predicted.name}"
-    rows += f" whose group is known (of {n:,})" if unknown else ""
-    rows += ", on which the constraint was imposed"
-    now, where_now = _largest_gap(summary, summary.slider.model)
-    free, where_free = _largest_gap(summary, summary.slider.weights[-1])
-    without = format_number(free) + (f" ({where_free})" if where_free else "")
-    if now <= summary.data["zero"]:
-        return (
-            f"{rows}, every gap is zero (up to rounding error, {now:.0e}). Without the constraint "
-            f"the largest would be {without}."
-        )
-    return (
-        f"{rows}, the largest gap is {format_number(now)} ({where_now}). Without the constraint it "
-        f"would be {without}."
-    )
-
-
-def _largest_gap(summary: Summary, weights: FloatArray) -> tuple[float, str]:
-    """The largest gap of a model, and what it is about."""
-    sizes = np.abs(summary.gaps(weights)).tolist()
-    if not sizes:
-        return 0.0, ""
-    return max(zip(sizes, summary.data["gap_labels"], strict=True), key=lambda pair: pair[0])
-
-
-def _where_not_imposed(summary: Summary) -> str:
-    audit, zero = summary.after, summary.data["zero"]
-    rows = f"On {len(summary.predicted):,} {summary.predicted.name}, on which the constraint was"
-    rows += " not imposed"
-    assessed = [finding for finding in audit.findings if not finding.too_few_rows]
-    if all(abs(finding.gap) <= zero for finding in audit.findings):
-        return f"{rows}, every {_difference(summary)} is zero (up to rounding error)."
-    if not assessed:
-        return f"{rows}, every group has too few rows to tell how large gaps are elsewhere."
-    largest = max(assessed, key=lambda finding: abs(finding.gap))
-    before = next(f for f in summary.before.findings if f.name == largest.name)
-    interval = f"{format_number(largest.low_all)} to {format_number(largest.high_all)}"
-    level = 1 - audit.confidence
-    significant = sum(finding.p_adjusted <= level for finding in assessed)
-    together = " simultaneous" if len(assessed) > 1 else ""
-    sentences = [
-        f"{rows}, the largest {_difference(summary)} is {format_number(largest.gap)} "
-        f"({largest.name}; {100 * audit.confidence:.0f}%{together} confidence interval "
-        f"{interval}).",
-        f"Without the constraint it is {format_number(before.gap)} in this group.",
-        f"The difference is statistically significant in {significant or 'none'} of "
-        f"{len(assessed)} groups ({100 * level:.0f}% level, adjusted for their number).",
-    ]
-    few = len(audit.findings) - len(assessed)
-    if few:
-        groups = "group" if few == 1 else "groups"
-        sentences.append(f"In {few} other {groups} there are too few rows to tell.")
-    return " ".join(sentences)
-
-
-def _cost(summary: Summary, target: str) -> str:
-    now = summary.mean_squared_error(summary.slider.model)
-    free = summary.mean_squared_error(summary.slider.weights[-1])
+def _cost(summary: Summary, target: str) -> list[Statement]:
+    slider, rows = summary.slider, row_set(summary)
+    now = summary.mean_squared_error(slider.model)
+    free = summary.mean_squared_error(slider.weights[-1])
     assert now is not None
     assert free is not None
-    error = (
-        f"On the {summary.predicted.name} the root mean squared error of {target} is "
-        f"{format_number(now**0.5)}"
-    )
-    if free <= 1e-12 * summary.data["variance"]:
-        return f"{error}."
-    change = (now / free) ** 0.5 - 1
-    if abs(change) < 5e-4:
-        return f"{error}, the same as without the constraint (to within 0.05%)."
-    direction = "higher" if change >= 0 else "lower"
-    return (
-        f"{error}, {format_share(abs(change))} {direction} than without the constraint "
-        f"({format_number(free**0.5)})."
-    )
+    constant = float(summary.data["variance"]) ** 0.5
+    before = None if slider.single else max(free, 0.0) ** 0.5
+    found: list[Statement] = [Price(rows, target, max(now, 0.0) ** 0.5, before, constant)]
+    y, predicted = summary.predicted.y, summary.predicted.at(slider.model)
+    assert y is not None
+    low, high = float(y.min()), float(y.max())
+    beyond = np.maximum(low - predicted, predicted - high)
+    if summary.min_cell == 1 and beyond.max() > _FAR_OUT * (high - low) > 0:
+        furthest = float(predicted[np.argmax(beyond)])
+        found.append(OutOfRange(rows, target, int((beyond > 0).sum()), low, high, furthest))
+    return found
 
 
 def group_table(summary: Summary) -> list[dict[str, str]]:
     """Format one line for each group, with means and gaps before and after."""
-    zero, lines = summary.data["zero"], []
+    zero, lines = summary.data["zero"], list[dict[str, str]]()
     for before, after in zip(summary.before.findings, summary.after.findings, strict=True):
         if before.name not in summary.names:
             continue
@@ -163,3 +248,40 @@ def _cells(when: str, finding: GroupFinding, zero: float) -> dict[str, str]:
         f"{when}_gap": format_number(finding.gap, zero),
         f"{when}_interval": interval,
     }
+
+
+def condition_table(summary: Summary) -> list[dict[str, str]]:
+    """Format one line for each gap of the constraint that is not in the table of groups."""
+    zero, lines = summary.data["zero"], []
+    slider, shown = summary.slider, {finding.name for finding in summary.after.findings}
+    nouns = {Kind.mean: "difference", Kind.covariance: "covariance", Kind.condition: "deviation"}
+    for kind in summary.kinds:
+        ends = (summary.gaps_of(kind, w) for w in (slider.weights[-1], slider.model))
+        for before, after in zip(*ends, strict=True):
+            if kind is Kind.mean and before.name in shown:
+                continue
+            lines.append(
+                {
+                    "name": before.name,
+                    "kind": nouns[kind],
+                    "before": format_number(before.value, zero),
+                    "after": format_number(after.value, zero),
+                }
+            )
+    return lines
+
+
+def band_table(bands: Bands, zero: float) -> list[dict[str, str]]:
+    """Format one line for each band of a sensitive number."""
+    before, after = bands.gaps
+    return [
+        {
+            "name": name,
+            "n": f"{n:,}",
+            "before_mean": format_number(bands.before[i], zero),
+            "before_gap": format_number(before[i], zero),
+            "after_mean": format_number(bands.after[i], zero),
+            "after_gap": format_number(after[i], zero),
+        }
+        for i, (name, n) in enumerate(zip(bands.names, bands.counts, strict=True))
+    ]

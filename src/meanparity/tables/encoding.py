@@ -21,6 +21,7 @@ from meanparity.tables.kinds import (
     convert_columns,
     text_categories,
     unknown_categories,
+    with_columns,
 )
 from meanparity.tables.roles import Roles
 
@@ -238,7 +239,7 @@ class EncodedTable:
         columns = roles.features(frame)
         kinds = column_kinds(frame, columns)
         metadata_kinds = column_kinds(frame, [*roles.sensitive, *roles.control])
-        frame = frame.assign(**convert_columns(frame, kinds, "The table"))
+        frame = with_columns(frame, convert_columns(frame, kinds, "The table"))
         train, test = _split(roles.combined(frame), test_size, seed)
         encoder = Encoder.fit(frame[columns].iloc[train], kinds)
         rows = EncodedRows(encoder.transform(frame[columns]), y, roles.metadata(frame))
@@ -259,7 +260,7 @@ class EncodedTable:
                 f"The pool has values of {column!r} that no training row has, such as "
                 f"{values[0]!r}. Leave out these rows or the column."
             )
-        frame = frame.assign(**convert_columns(frame, self.metadata_kinds, "The pool"))
+        frame = with_columns(frame, convert_columns(frame, self.metadata_kinds, "The pool"))
         return EncodedRows(X, None, self.roles.metadata(frame))
 
 

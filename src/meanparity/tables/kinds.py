@@ -128,3 +128,18 @@ def _number_as_text(value: Any) -> Any:
     if pd.isna(value):
         return None
     return str(int(value)) if float(value).is_integer() else str(value)
+
+
+def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any] | pd.DataFrame) -> pd.DataFrame:
+    """A frame in which some columns are replaced, whatever they are called.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"self": [1], "other": [2]})
+    >>> with_columns(frame, {"self": [3]}).to_dict("list"), frame["self"].tolist()
+    ({'self': [3], 'other': [2]}, [1])
+    """
+    replaced = frame.copy(deep=False)
+    for name, values in columns.items():
+        replaced[name] = values
+    return replaced

@@ -13,6 +13,7 @@ import pandas as pd
 
 from meanparity.data.files import SEPARATORS
 from meanparity.files import draft_of
+from meanparity.tables.kinds import with_columns
 from meanparity.tables.reading import file_format
 
 # What a spreadsheet takes for a formula: it skips blanks, and full-width letters are others' =+-@
@@ -76,7 +77,7 @@ def escape_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     "'=a,n\n'=1+1,-1\nplain,2\n,3\n"
     """
     text = [name for name in frame.columns if frame[name].dtype.kind not in "biufcmM"]
-    safe = frame.assign(**{name: frame[name].map(_escape_formula) for name in text})
+    safe = with_columns(frame, {name: frame[name].map(_escape_formula) for name in text})
     return safe.rename(columns=_escape_formula)
 
 

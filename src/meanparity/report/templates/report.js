@@ -13,19 +13,29 @@
     return String(Number(value.toPrecision(4)));
   };
   const known = (value, text) => value === null ? "not shown" : text;
-  const percent = (share) => Math.round(100 * share) + "%";
+  // whole percentages that add up to 100
+  const percentages = (shares) => {
+    const parts = shares.map((share) => Math.floor(100 * share + 1e-9));
+    const order = shares.map((share, i) => [100 * share - parts[i], i]).sort((a, b) => b[0] - a[0]);
+    const missing = 100 - parts.reduce((a, b) => a + b, 0);
+    order.slice(0, Math.max(missing, 0)).forEach(([, i]) => { parts[i] += 1; });
+    return parts.map((part) => part + "%");
+  };
   // a model is a sum of columns; `at` is a position of the slider, or `own` for the model of the page
   const own = data.weights.length - 1;
   const unconstrained = own - 1;
+  const single = own === 1;
   const mix = (columns, i, at) => data.weights[at].reduce((sum, weight, c) => sum + weight * columns[c][i], 0);
   const squaredError = (part, at) => part.errors && data.weights[at].reduce(
     (sum, weight, c) => sum + weight * mix(part.errors, c, at), 0);
-  const gaps = (part, at) => part.gap_labels.map((_, i) => Math.abs(mix(part.gaps, i, at)));
-  const where = (part, u) => {
-    const sizes = gaps(part, u);
-    return part.gap_labels[sizes.indexOf(Math.max(...sizes))];
-  };
-  const largest = (part, u) => gaps(part, u).reduce((a, b) => Math.max(a, b), 0);
+  const kinds = ["mean", "covariance", "condition"];
+  const main = (part) => kinds.find((kind) => part.gap_kinds.includes(kind)) || "mean";
+  // gaps of one kind, and what they are about
+  const gaps = (part, at, kind) => part.gap_labels.flatMap((label, i) =>
+    part.gap_kinds[i] === kind ? [[Math.abs(mix(part.gaps, i, at)), label]] : []);
+  const widest = (part, at, kind = main(part)) => gaps(part, at, kind).reduce(
+    (a, b) => b[0] > a[0] ? b : a, [0, ""]);
+  const largest = (part, at) => widest(part, at)[0];
 
   const draw = (parent, name, attributes, text) => {
     const node = document.createElementNS(SVG, name);
@@ -38,9 +48,10 @@
   const drawTradeoff = (part, u) => {
     const svg = byId("tradeoff");
     svg.replaceChildren();
-    svg.closest("figure").hidden = !part.errors;
-    svg.closest(".charts").classList.toggle("alone", !part.errors);
-    if (!part.errors) return;
+    const shown = part.errors && !single;
+    svg.closest("figure").hidden = !shown;
+    svg.closest(".charts").classList.toggle("alone", !shown);
+    if (!shown) return;
     const [width, height, left, bottom] = [420, 300, 84, 44];
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const points = data.weights.map((_, at) => [largest(part, at), squaredError(part, at)]);
@@ -104,8 +115,11 @@
     body.replaceChildren(...part.groups.map((name, i) => {
       const change = part.change[u][i];
       const cells = [part.counts[i].toLocaleString("en-US"), number(mean[i]), number(mean[i] - mix(strata, part.stratum[i], u)),
-        number(mean[i] - mix(means, i, unconstrained)), known(change.low, `${number(change.low)} to ${number(change.high)}`),
-        known(change.up, percent(change.up)), known(change.down, percent(change.down))];
+        number(mean[i] - mix(means, i, unconstrained)), known(change.low, `${number(change.low)} to ${number(change.high)}`)];
+      const shares = change.up === null || change.down === null ? [] :
+        percentages([change.up, change.down, Math.max(0, 1 - change.up - change.down)]);
+      cells.push(...[0, 1, 2].map((j) => known(shares.length ? 1 : null, shares[j])));
+      if (single) cells.splice(3);
       const line = document.createElement("tr");
       const head = document.createElement("th");
       head.scope = "row";
@@ -133,11 +147,17 @@
     byId("r2").textContent = part.errors && part.variance > 0
       ? number(1 - squaredError(part, u) / part.variance) : "unknown";
     byId("rmse").textContent = part.errors ? number(Math.sqrt(squaredError(part, u))) : "unknown";
-    byId("max-gap").textContent = number(largest(part, u));
-    byId("max-gap-where").textContent = largest(part, u) > zero ? where(part, u) : "";
+    for (const [id, kind] of [["max-gap", "mean"], ["max-covariance", "covariance"], ["max-condition", "condition"]]) {
+      const [size, where] = widest(part, u, kind);
+      byId(id).parentElement.hidden = !part.gap_kinds.includes(kind);
+      byId(id).textContent = number(size);
+      byId(id + "-where").textContent = size > zero ? where : "";
+    }
+    byId("tradeoff-kind").textContent = { mean: "gap between groups", covariance: "covariance", condition: "deviation" }[main(part)];
     byId("gap").textContent = part.gap;
     byId("live-mean").textContent = `Mean ${part.quantity}`;
-    byId("smd").textContent = number(gaps(part, u).reduce((a, b) => a + b, 0));
+    byId("smd").parentElement.hidden = !part.gap_kinds.includes("mean");
+    byId("smd").textContent = number(gaps(part, u, "mean").reduce((a, b) => a + b[0], 0));
     drawTradeoff(part, u);
     drawDistributions(part, u);
     fillTable(part, u);

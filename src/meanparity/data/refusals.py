@@ -1,0 +1,99 @@
+"""Refusals of input that would otherwise be read as something that it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+
+_FEW = 3  # items of a list in a message
+
+
+def refuse_other_order(X: Any, **others: Any) -> None:
+    """Refuse pandas objects whose index says that their rows are others than those of X.
+
+    Rows are matched by position. An index in another order, or with other labels, would give each
+    row the values of another one. A default index (0, 1, 2, ...) says nothing about rows, unless
+    the other index is a permutation of it.
+
+    Parameters
+    ----------
+    X : array, data frame or series
+        The rows.
+    **others : array, data frame, series or mapping of them
+        What belongs to the rows, by the name of the argument.
+    """
+    own = _index(X)
+    for name, value in others.items():
+        parts = value.items() if isinstance(value, Mapping) else [(None, value)]
+        for column, part in parts:
+            index = _index(part)
+            if own is None or index is None or len(index) != len(own) or index.equals(own):
+                continue
+            if _says_nothing(own, index):
+                continue
+            at = int(np.flatnonzero(np.asarray(index != own))[0])
+            what = name if column is None else f"Column {column!r} of {name}"
+            raise ValueError(
+                f"{what} has another index than X: row {at} is labelled {_label(index[at])} there "
+                f"and {_label(own[at])} in X, but rows are matched by position. Pass it in the "
+                f"order of X, {name}.loc[X.index], or without an index, {name}.to_numpy(), if its "
+                "rows are in order already."
+            )
+
+
+def _index(values: Any) -> Any:
+    """The index of a pandas object; None for everything else."""
+    index = getattr(values, "index", None)
+    return index if hasattr(index, "equals") and hasattr(index, "get_indexer") else None
+
+
+def _label(label: Any) -> str:
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def _says_nothing(first: Any, second: Any) -> bool:
+    """Whether one of two different indexes is the default one, and the other no order of it."""
+    default = np.arange(len(first))
+    for one, other in ((first, second), (second, first)):
+        if not np.array_equal(one, default):
+            continue
+        numbers = other.dtype.kind in "iu"
+        return not (numbers and np.array_equal(np.sort(np.asarray(other)), default))
+    return False
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse masked values, which NumPy would use as if they were not masked."""
+    if isinstance(values, np.ma.MaskedArray) and np.any(values.mask):
+        n = int(np.sum(values.mask))
+        raise ValueError(
+            f"{name} has {n:,} masked values, which would be used as if they were not masked. Fill "
+            "them, or leave their rows out."
+        )
+
+
+def refuse_dates(X: Any) -> None:
+    """Refuse features that are dates or times, of which NumPy would take nanoseconds."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    dates = ["all columns"] if kind and kind in "mM" else []
+    if not isinstance(X, np.ndarray):
+        frame = nw.from_native(X, pass_through=True, eager_only=True)
+        if isinstance(frame, nw.DataFrame):
+            dates = [repr(name) for name, kind in frame.schema.items() if kind.is_temporal()]
+    if dates:
+        shown = ", ".join(dates[:_FEW]) + (", ..." if len(dates) > _FEW else "")
+        raise ValueError(
+            f"X holds dates or times ({shown}). Turn them into numbers that mean something for "
+            "the target, such as days since a date, or the year and the month."
+        )
+
+
+def refuse_times(y: Any, name: str) -> None:
+    """Refuse targets that are dates or times, of which NumPy would take nanoseconds."""
+    native = nw.from_native(y, pass_through=True, allow_series=True)
+    is_time = isinstance(native, nw.Series) and native.dtype.is_temporal()
+    if is_time or getattr(getattr(y, "dtype", None), "kind", "") in ("m", "M"):
+        raise ValueError(f"{name} holds dates or times. Pass numbers, such as days since a date.")
