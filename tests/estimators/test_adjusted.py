@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +19,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
 from meanparity import (
@@ -522,3 +525,106 @@ def test_a_correction_in_a_pipeline_reads_what_its_steps_make_of_the_columns(dat
         ParityAdjusted(correction=make_pipeline(StandardScaler(), Ridge())).fit(
             X, y, sensitive_features=s
         )
+
+
+# --- the price
+
+
+def scores_by_group(n=1500, seed=0):
+    """Scores from 1 to 10 that follow a few counts, of which one differs between groups."""
+    rng = np.random.default_rng(seed)
+    s = rng.integers(0, 2, n)
+    X = pd.DataFrame({"priors": rng.poisson(1.5 + 1.2 * s), "age": rng.normal(35, 11, n)})
+    y = np.clip(np.round(4 + 0.8 * X["priors"] - 0.08 * (X["age"] - 35)), 1, 10)
+    y = np.clip(y + np.round(1.5 * rng.standard_normal(n)), 1, 10).to_numpy()
+    return X.astype(float), y, np.array(["F", "M"])[s]
+
+
+def shares_in(message):
+    return [int(share) / 100 for share in re.findall(r"(\d+)%", message)]
+
+
+@pytest.mark.filterwarnings("default:Parity costs much:meanparity.exceptions.ParityWarning")
+def test_a_model_that_parity_wrecks_is_noted_with_its_price():
+    X, y, s = scores_by_group()
+    models = (ParityRidge(), ParityAdjusted(DecisionTreeRegressor(max_depth=4)))
+    for model in models:
+        with pytest.warns(ParityWarning, match="Parity costs much") as noted:
+            model.fit(X, y, sensitive_features=s)
+        (message,) = [str(w.message) for w in noted if "costs much" in str(w.message)]
+        free = model.tradeoff_.at(1.0) if hasattr(model, "tradeoff_") else model.estimator_
+        before = free.predict(X)
+        shifted = before - pd.Series(before).groupby(s).transform("mean") + before.mean()
+        found = [r2_score(y, values) for values in (model.predict(X), before, shifted)]
+        assert shares_in(message) == pytest.approx(found, abs=0.0051)
+        assert found[0] < 0.67 * found[1]
+        for advice in ("sensitive columns to the features", "correction='groups'", "max_gap"):
+            assert advice in message
+
+
+@pytest.mark.filterwarnings("error:Parity costs much:meanparity.exceptions.ParityWarning")
+def test_what_the_note_advises_is_not_noted():
+    X, y, s = scores_by_group()
+    with_s = X.assign(male=(s == "M") * 1.0)
+    ParityRidge().fit(with_s, y, sensitive_features=s)
+    ParityRidge(unfairness=0.8).fit(X, y, sensitive_features=s)
+    ParityAdjusted(DecisionTreeRegressor(max_depth=4)).fit(with_s, y, sensitive_features=s)
+    tree = DecisionTreeRegressor(max_depth=4)
+    ParityAdjusted(tree, correction="groups").fit(X, y, sensitive_features=s)
+    # parity that costs much, but no more than it has to
+    outcome = 3.0 * (s == "M") + 0.1 * y
+    ParityRidge().fit(with_s, outcome, sensitive_features=s)
+
+
+@pytest.mark.filterwarnings("default:Parity moves:meanparity.exceptions.ParityWarning")
+def test_predictions_out_of_the_range_of_y_are_noted():
+    X, y, s = scores_by_group()
+    X["rare"] = 0.0
+    X.loc[np.flatnonzero(s == "M")[:3], "rare"] = 1.0  # the only way to tell groups apart
+    X["priors"] -= pd.Series(X["priors"]).groupby(s).transform("mean")
+    y = y + 3.0 * (s == "M")
+    base = FrozenEstimator(Constant(y))
+    with pytest.warns(ParityWarning, match="out of the range of y") as noted:
+        ParityAdjusted(base, correction=ParityRidge(alpha=1e-6)).fit(
+            X[["rare"]], y, sensitive_features=s
+        )
+    assert any("as far as -" in str(w.message) for w in noted)
+
+
+class Constant(RegressorMixin, BaseEstimator):
+    """Predictions that are stored."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def fit(self, X, y):
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def predict(self, X):
+        return np.asarray(self.values)
+
+
+def test_the_default_takes_the_shift_only_if_groups_are_in_X():
+    X, y, s = scores_by_group()
+    four = np.where(X["age"] > 35, s, np.char.lower(s))
+    frame = X.assign(group=np.unique(four, return_inverse=True)[1])
+    tree = DecisionTreeRegressor(max_depth=4)
+    own = ParityAdjusted(tree, sensitive_columns=["group"]).fit(frame, y)
+    linear = ParityAdjusted(tree, correction=ParityRidge(alpha=0.0), sensitive_columns=["group"])
+    linear.fit(frame, y)
+    groups = ParityAdjusted(tree, correction="groups", sensitive_columns=["group"]).fit(frame, y)
+    assert (own.correction_, linear.correction_) == ("groups", "function")
+    assert np.array_equal(own.predict(frame), groups.predict(frame))
+    assert own.shift_ < linear.shift_
+    # without groups in X, predict needs X alone
+    away = ParityAdjusted(tree).fit(X, y, sensitive_features=s)
+    assert away.correction_ == "function"
+    assert away.predict(X).shape == y.shape
+    # a linear function of two groups is a shift of each, and knows what to do with others
+    two = X.assign(group=(s == "M") * 1.0)
+    same = ParityAdjusted(tree, sensitive_columns=["group"]).fit(two, y)
+    assert same.correction_ == "function"
+    assert np.abs(pd.Series(same.predict(two)).groupby(s).mean().diff().iloc[1]) < 1e-10

@@ -204,7 +204,7 @@ def test_groups_of_too_few_rows_are_not_judged():
     assert finding(summary.after, "b").too_few_rows
     text = str(evidence(summary))
     assert text.endswith("1 other group has too few rows to tell.")
-    assert " of 2 groups are " in text
+    assert " 2 groups is larger than chance" in text
     # but the largest gap is the largest, as in the tile beside it
     assert largest_gap(summary, Kind.mean).now.name == "b"
     assert "b has too few rows to tell this gap from chance" in str(largest_gap(summary, Kind.mean))

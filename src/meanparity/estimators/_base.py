@@ -34,6 +34,7 @@ from meanparity.estimators._messages import (
     warn_about_result,
     warn_about_unseen,
 )
+from meanparity.estimators._price import price_of, warn_about_price, warn_about_range
 from meanparity.estimators._unseen import Parts, Unseen, pooled_function, promised_function
 from meanparity.kernels.spec import AbstractKernel, Kernel, resolve_kernel
 from meanparity.linalg.parallel import all_threads
@@ -206,6 +207,17 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         warn_about_result(data, *parts, solution, closed)
         if self.max_gap is not None and u == 1.0:
             warn_about_idle_limit(data, solution)
+
+        if single and u is not None and not hasattr(data, "loss"):
+            share = np.array([1 - u, u])
+            now = float(share @ solution.errors[:, :, 0] @ share)
+            errors = now, float(solution.errors[1, 1, 0])
+            free = solution.free.cell_means[:, 0]
+            variance = float(solution.variance[0])
+            warn_about_price(price_of(rows, functionals, free, errors, variance))
+            here, without = solution.fair.fitted, solution.free.fitted
+            if u == 0.0 and here is not None and without is not None and rows.sizes is None:
+                warn_about_range(here[:, 0], without[:, 0], data.Y[:, 0])
 
         self.tradeoff_, self.unfairness_ = tradeoff, u
         residual, rounding = np.abs(solution.gaps[0]).max(initial=0.0), solution.rounding

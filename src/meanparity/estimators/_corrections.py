@@ -25,6 +25,7 @@ from meanparity.estimators._messages import (
     warn_about_input,
     warn_about_result,
 )
+from meanparity.estimators._price import price_of, warn_about_price, warn_about_range
 from meanparity.estimators.kernel_ridge import ParityKernelRidge
 from meanparity.estimators.ridge import ParityRidge
 from meanparity.solvers.choose import resolve_solver
@@ -189,8 +190,9 @@ class FunctionCorrection:
         data: FitInput,
         f: FloatArray,
         f_pool: FloatArray,
+        share: float = 1.0,
     ) -> Self:
-        """Find g for the predictions of a regressor, (n, 1) and (p, 1)."""
+        """Find g for the predictions of a regressor, (n, 1) and (p, 1); `share` of it is added."""
         problem = space._problem(constraint, data)
         here, there = problem.functionals, problem.pool
         warn_about_input(constraint, data, here, there)
@@ -219,6 +221,8 @@ class FunctionCorrection:
         warn_about_result(data, scaled.functionals, scaled.pool, shown, 1.0)
         means = [_means(data, values, own) for values, own in zip(ends, gaps, strict=True)]
         labels, (after, before) = reported_gaps(constraint, data, (here, there), means)
+        if share > 0:
+            _warn_about_harm(data, here, f[:, 0], f[:, 0] + share * g[:, 0], problem.shares)
         effect = Effect(
             (labels[0], labels[1]),
             before[:, 0],
@@ -286,6 +290,18 @@ class GroupShifts:
                 "Leave such rows out, or use a correction that is a function of X."
             )
         return np.array([self.shifts[cell] for cell in cells])[rows.codes]
+
+
+def _warn_about_harm(
+    data: FitInput, functionals: Functionals, f: FloatArray, now: FloatArray, shares: FloatArray
+) -> None:
+    """Predictions, (n,), that a correction makes much worse than it has to."""
+    y = data.Y[:, 0]
+    errors = float(shares @ (now - y) ** 2), float(shares @ (f - y) ** 2)
+    variance = float(shares @ (y - shares @ y) ** 2)
+    free = data.rows.cell_means(f[:, None])[:, 0]
+    warn_about_price(price_of(data.rows, functionals, free, errors, variance))
+    warn_about_range(now, f, y)
 
 
 def _minus(functionals: Functionals, values: FloatArray) -> Functionals:

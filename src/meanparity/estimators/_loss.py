@@ -177,6 +177,7 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
         from meanparity.report import Slider
 
         loss, tradeoff = self._loss, self.tradeoff_
+        assert isinstance(tradeoff, LossTradeoff)
         if loss.is_identity:
             return super()._reported(X)
         ends = np.asarray(tradeoff.predict(X, [0.0, 1.0])).T

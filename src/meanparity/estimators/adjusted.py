@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +21,7 @@ from meanparity._typing import Columns, FloatArray
 from meanparity.constraints import Constraint, MeanParity
 from meanparity.data.features import FeatureLayout, check_shape, features_to_predict
 from meanparity.data.fit_input import (
+    FitInput,
     InputOptions,
     check_unfairness,
     check_weights,
@@ -36,11 +40,14 @@ from meanparity.estimators._corrections import (
     split_correction,
 )
 from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions
+from meanparity.exceptions import ParityWarning, warn
 from meanparity.state import stored
 from meanparity.tradeoff.curve import Comparison
 
 if TYPE_CHECKING:
     from meanparity.report import Report
+
+_CLEARLY_LESS = 0.99  # of the change by a function: a shift of each group is chosen
 
 
 @stored(
@@ -62,10 +69,13 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         f, any scikit-learn regressor; `LinearRegression` by default. One that is fitted already
         stays so in ``sklearn.frozen.FrozenEstimator(f)``.
     correction : ParityRidge, ParityKernelRidge, a pipeline that ends in one, or "groups", optional
-        The functions g, with their penalty and the constraint. By default
-        ``ParityRidge(alpha=0)``, the linear function of least mean square. The steps of a pipeline
-        before the last are fitted to X, and turn text into numbers for g, while f reads X as it
-        is. "groups" shifts each group of categories, inside each stratum of control features.
+        The functions g, with their penalty and the constraint. The steps of a pipeline before the
+        last are fitted to X, and turn text into numbers for g, while f reads X as it is. "groups"
+        shifts each group of categories, inside each stratum of control features. By default
+        ``ParityRidge(alpha=0)``, the linear function of least mean square, which does not need to
+        know groups to predict; a warning says if a shift of each group would harm much less. If
+        the sensitive columns are features (`sensitive_columns` without `drop_sensitive`), and a
+        shift of each group changes the predictions for the rows of fit less, it is chosen.
     unfairness : float, default=0.0
         The dial: 0 is parity, 1 is f itself; between, every gap is this share of that of f.
     sensitive_columns : int, str or list of them, optional
@@ -79,6 +89,8 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
     ----------
     estimator_ : regressor
         The fitted f.
+    correction_ : {"function", "groups"}
+        Which kind of correction was fitted.
     shift_ : float
         Root of the (weighted) mean square of the correction on the rows of fit.
     base_gaps_, gaps_ : dict
@@ -200,7 +212,14 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
             f_pool = np.zeros((0, 1))
             if data.pool is not None and people is not None:
                 f_pool = predictions(model, people.X)[:, None]
-            correction = FunctionCorrection.fit(space, constraint, data, f, f_pool)
+            fit = partial(FunctionCorrection.fit, space, constraint, data, f, f_pool, 1 - u)
+            in_X = layout.sensitive and not layout.drop_sensitive and pool is None
+            if self.correction is None and in_X:
+                correction = _less_change(fit, features, data, f, given)
+            else:
+                correction = fit()
+            if isinstance(correction, GroupShifts):
+                constraint = MeanParity()
         elif pool is None:
             constraint = MeanParity()  # can be met by a shift of each cell
             data = read_groups_input(constraint, features, y, **given)
@@ -222,6 +241,7 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         self.parity_residual_ = (1 - u) * effect.residual
         self.shift_ = (1 - u) * effect.size
         self.estimator_, self._correction = model, correction
+        self.correction_ = "groups" if isinstance(correction, GroupShifts) else "function"
         about = constraint.describe(data.rows)
         self.comparison_ = Comparison(data.rows.schema, constraint, about)
         self._layout, self._unfairness = layout, u
@@ -370,6 +390,36 @@ min_cell
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _less_change(
+    fit: Callable[[], FunctionCorrection],
+    features: Any,
+    data: FitInput,
+    f: FloatArray,
+    given: dict[str, Any],
+) -> FunctionCorrection | GroupShifts:
+    """The correction that changes the predictions for the rows of fit less, in mean square.
+
+    A shift of each group is the least of all changes, so a function is chosen only if it changes
+    hardly more: it also has an answer for groups that fit did not see.
+    """
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always", ParityWarning)
+        found = fit()
+    constraint, shifts = MeanParity(), None
+    try:
+        rows = read_groups_input(constraint, features, data.Y[:, 0], **given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ParityWarning)
+            shifts = GroupShifts.fit(constraint, rows, f)
+    except ValueError:  # numbers, or missing values, which cannot be shifted
+        pass
+    if shifts is not None and shifts.effect.size < _CLEARLY_LESS * found.effect.size:
+        return shifts
+    for note in noted:
+        warn(str(note.message))
+    return found
 
 
 def _fit_base(base: Any, X: Any, y: Any, weights: FloatArray | None) -> tuple[Any, FloatArray]:

@@ -25,7 +25,6 @@ from meanparity.constraints.left_out import MOST_CELLS, LeftOut
 from meanparity.data.fit_input import FitInput
 from meanparity.data.groups import group_sums
 from meanparity.data.rows import refuse_identifier
-from meanparity.estimators._messages import IDLE_LIMIT
 from meanparity.exceptions import ParityWarning
 from meanparity.solvers.held_out import LeaveOneOut, Smoother, predict_folds
 from meanparity.solvers.problem import ConstrainedProblem, Solver
@@ -325,8 +324,8 @@ def folds(
         for train, test in splits:
             some = {name: _safe_indexing(value, train) for name, value in given.items()}
             part = clone(model).set_params(**candidate)
-            with warnings.catch_warnings():  # a limit may be idle in a fold, and not in the fit
-                warnings.filterwarnings("ignore", IDLE_LIMIT, ParityWarning)
+            with warnings.catch_warnings():  # those of candidates, in folds, are not about the fit
+                warnings.simplefilter("ignore", ParityWarning)
                 part.fit(
                     _safe_indexing(X, train), _safe_indexing(y, train), pool=people["pool"], **some
                 )

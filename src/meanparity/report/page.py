@@ -125,6 +125,7 @@ class Report:
         return template.render(
             report=self,
             answers=self.answers,
+            gap=describe_gap(self.summaries[0]),
             tables=[group_table(summary) for summary in self.summaries],
             conditions=[condition_table(summary) for summary in self.summaries],
             bands=[

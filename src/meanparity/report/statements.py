@@ -359,13 +359,13 @@ class GroupUse:
             parts.append(
                 f"Yes: every prediction is shifted by an amount that depends on "
                 f"{join(self.shifted)}, which has to be known to predict. Two people who differ in "
-                f"{_alone(self.shifted)} get predictions that differ by the difference of these "
-                "amounts."
+                f"{_alone(self.shifted)} can get different predictions."
             )
-        if self.features:
+        features = tuple(name for name in self.features if name not in self.shifted)
+        if features:
             parts.append(
-                f"Yes: {join(self.features)} {_is(self.features)} among the columns from which the "
-                f"model predicts. Two people who differ in {_alone(self.features)} can get "
+                f"Yes: {join(features)} {_is(features)} among the columns from which the "
+                f"model predicts. Two people who differ in {_alone(features)} can get "
                 "different predictions."
             )
         if self.encoded:
