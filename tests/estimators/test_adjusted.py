@@ -607,7 +607,7 @@ class Constant(RegressorMixin, BaseEstimator):
         return np.asarray(self.values)
 
 
-def test_the_default_takes_the_shift_only_if_groups_are_in_X():
+def test_the_default_takes_the_shift_only_if_groups_are_features():
     X, y, s = scores_by_group()
     four = np.where(X["age"] > 35, s, np.char.lower(s))
     frame = X.assign(group=np.unique(four, return_inverse=True)[1])

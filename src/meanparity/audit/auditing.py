@@ -20,6 +20,7 @@ from meanparity.audit.subjects import (
     make_family,
     number_subject,
 )
+from meanparity.data.groups import Groups, display_label
 from meanparity.metrics import wasserstein_gap
 
 
@@ -226,10 +227,15 @@ def describe_findings(
             group=key,
             stratum=stratum,
             is_number=subject.is_number,
+            label="" if subject.is_number or part.groups is None else _label(part.groups, key),
             **{name: values[j].item() for name, values in columns.items()},
         )
         for j, key in enumerate(subject.keys)
     ]
+
+
+def _label(groups: Groups, key: Any) -> str:
+    return display_label(groups.columns, key if len(groups.columns) > 1 else (key,))
 
 
 def _check_shares(shares: Any, rows: AuditRows) -> FloatArray | None:

@@ -52,6 +52,8 @@ class GroupFinding:
         Whether this is a sensitive number and not a group: `group` is then the name of its column,
         `gap` its covariance with the predictions, scaled to unit variance, and `mean` the mean
         over all rows.
+    label : str
+        The group as text, such as "F" or "male=0, black=1".
     """
 
     group: Hashable
@@ -71,11 +73,12 @@ class GroupFinding:
     equivalent: bool | None = None
     mean_error: float | None = None
     is_number: bool = False
+    label: str = ""
 
     @property
     def name(self) -> str:
         """The group, and its stratum if there is one, as text."""
-        group = f"{self.group} (covariance)" if self.is_number else _label(self.group)
+        group = f"{self.group} (covariance)" if self.is_number else self.label or _label(self.group)
         return group if self.stratum is None else f"{_label(self.stratum)}: {group}"
 
 

@@ -389,7 +389,8 @@ class _StratifiedGroups:
         return replace(
             found,
             findings=tuple(
-                replace(f, group=label[f.group], stratum=stratum(f.stratum)) for f in found.findings
+                replace(f, group=label[f.group], label="", stratum=stratum(f.stratum))
+                for f in found.findings
             ),
             left_out=tuple(stratum(code) for code in found.left_out),
         )

@@ -70,7 +70,7 @@
       draw(svg, "text", { x: v === top ? width - 6 : x(v), y: height - bottom + 16, "text-anchor": anchor }, number(v));
     }
     for (const v of [low, high]) draw(svg, "text", { x: left - 6, y: y(v) + 4, "text-anchor": "end" }, number(v));
-    draw(svg, "polyline", { class: "curve", points: points.map(([a, b]) => `${x(a)},${y(b)}`).join(" ") });
+    if (points.length > 2) draw(svg, "polyline", { class: "curve", points: points.map(([a, b]) => `${x(a)},${y(b)}`).join(" ") });
     for (const [a, b] of [points[0], points[unconstrained]]) draw(svg, "circle", { class: "end", cx: x(a), cy: y(b), r: 5 });
     draw(svg, "circle", { class: "here", cx: x(largest(part, u)), cy: y(squaredError(part, u)), r: 7 });
   };
@@ -115,7 +115,7 @@
     body.replaceChildren(...part.groups.map((name, i) => {
       const change = part.change[u][i];
       const cells = [part.counts[i].toLocaleString("en-US"), number(mean[i]), number(mean[i] - mix(strata, part.stratum[i], u)),
-        number(mean[i] - mix(means, i, unconstrained)), known(change.low, `${number(change.low)} to ${number(change.high)}`)];
+        number(mix(part.predicted.means, i, u) - mix(part.predicted.means, i, unconstrained)), known(change.low, `${number(change.low)} to ${number(change.high)}`)];
       const shares = change.up === null || change.down === null ? [] :
         percentages([change.up, change.down, Math.max(0, 1 - change.up - change.down)]);
       cells.push(...[0, 1, 2].map((j) => known(shares.length ? 1 : null, shares[j])));
