@@ -72,9 +72,11 @@ def test_one_command_makes_a_model_and_a_report(folder):
     output = " ".join((folder / "output.txt").read_text().split())
     for rows in ("480 training rows", "200 rows of the pool"):
         assert f"{rows}, on which the constraint was imposed" in output
-        assert f"On the {rows}, all 6 groups have the same mean prediction, up to" in output
+        assert re.search(rf"On the {rows}, all \d groups have the same mean prediction, up", output)
     assert "120 held-out rows, on which the constraint was not imposed" in output
-    assert "On the 120 held-out rows, the largest of 6 gaps of the mean prediction is" in output
+    assert re.search(
+        r"On the 120 held-out rows, the largest of \d gaps of the mean predict", output
+    )
     assert "Yes: sex and race are among the columns from which the model predicts" in output
     assert output.endswith(
         f"Model file: {folder / 'model.meanparity'} Report: {folder / 'report.html'}"
