@@ -22,10 +22,13 @@ PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python $(ON_ALL_CORES)
 # tests that this machine cannot run are left out, with a message; CI runs them
 NO_DATA := $(if $(MEANPARITY_DATA),, and not data)
 NO_BROWSER := $(if $(shell command -v chromium || command -v chromium-browser),, and not browser)
-LEFT_OUT := $(NO_DATA)$(NO_BROWSER)
+NO_TORCH := $(if $(wildcard $(VENV)/lib/python*/site-packages/torch),, and not torch)
+ELSEWHERE := $(NO_DATA)$(NO_BROWSER) and not torch
+LEFT_OUT := $(NO_DATA)$(NO_BROWSER)$(NO_TORCH)
 define say_left_out
 	@if [ -n "$(NO_DATA)" ]; then echo "Left out: tests of the paper's data files, as MEANPARITY_DATA is not set."; fi
 	@if [ -n "$(NO_BROWSER)" ]; then echo "Left out: tests of the report in a browser, as there is no Chromium."; fi
+	@if [ -n "$(NO_TORCH)" ]; then echo "Left out: tests of devices, as PyTorch is not installed in $(VENV)."; fi
 	@echo "Left out: tests with XGBoost, LightGBM, CatBoost, SHAP and MLflow, which \`make test-neighbours\` runs."
 endef
 
@@ -56,7 +59,7 @@ elsewhere = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(1)/bin/python $(ON_ALL_CO
 # what the old versions depend on is new, and deprecates what they use
 test-oldest: .venv-oldest/.ready  ## the suite with the oldest versions that pyproject.toml allows
 	$(say_left_out)
-	$(call elsewhere,.venv-oldest) -m "not slow and not neighbours$(LEFT_OUT)" \
+	$(call elsewhere,.venv-oldest) -m "not slow and not neighbours$(ELSEWHERE)" \
 		-W ignore::DeprecationWarning -W ignore::FutureWarning
 
 NEWEST_PYTHON ?= 3.13
@@ -64,7 +67,7 @@ test-newest: $(READY)  ## the suite with the newest versions there are (NEWEST_P
 	$(say_left_out)
 	$(BIN)/uv venv --quiet --clear --python $(NEWEST_PYTHON) .venv-newest
 	$(UV) --python .venv-newest --upgrade
-	$(call elsewhere,.venv-newest) -m "not slow and not neighbours$(LEFT_OUT)"
+	$(call elsewhere,.venv-newest) -m "not slow and not neighbours$(ELSEWHERE)"
 
 test-neighbours: .venv-neighbours/.ready  ## with XGBoost, LightGBM, CatBoost, SHAP and MLflow, which nothing else needs
 	$(call elsewhere,.venv-neighbours) -m neighbours

@@ -42,6 +42,7 @@ MissingValues: TypeAlias = Literal["error", "group", "ignore"]
 Scale: TypeAlias = Literal["score", "response"]
 ParityOn: TypeAlias = Literal["both", "train", "pool"]
 WeightScope: TypeAlias = Literal["both", "loss", "constraint"]
+Precision: TypeAlias = Literal["float64", "mixed"]
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 

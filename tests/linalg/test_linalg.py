@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meanparity.linalg import copies, in_place, memory, symmetric
+from meanparity.linalg.adjusted import Adjustment
 from meanparity.linalg.blas import NotPositiveDefiniteError
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.pivoted import dense_features, pivoted_cholesky
@@ -165,7 +166,7 @@ def test_products_of_any_views(routines, shape, views, scale, add):
 
 @pytest.mark.parametrize("routines", ROUTINES)
 def test_blocks_that_blas_cannot_work_on_are_refused(routines):
-    for wrong in (np.zeros((3, 3), dtype=np.float32), np.zeros((6, 6))[::2, ::2]):
+    for wrong in (np.zeros((3, 3), dtype=np.float16), np.zeros((6, 6))[::2, ::2]):
         with pytest.raises(TypeError, match="need row-major float64"):
             routines.cholesky_lower(wrong)
 
@@ -458,7 +459,7 @@ def test_a_scaled_matrix_is_factored_and_the_matrix_stays(n):
     root[::3] = 0.0
     K = A @ A.T / n
     matrix = SymmetricMatrix.from_upper(K.copy())
-    factor = matrix.cholesky(0.5, root)
+    factor = matrix.cholesky(0.5, Adjustment(root=root))
     Z = rng.standard_normal((n, 2))
     expected = np.linalg.solve(root[:, None] * K * root + 0.5 * np.eye(n), Z)
     assert np.allclose(factor.solve(Z), expected, rtol=0, atol=1e-11)

@@ -44,6 +44,7 @@ FROM_SUMS = "meanparity.solvers.nystrom.solve_sums"
 BY_SUMS, BY_ROTATIONS = (f"meanparity.solvers.primal.{n}" for n in ("_from_sums", "_orthogonal"))
 SPACE = "meanparity.solvers.spaces.KernelFunctions"
 NEWTON, GRADIENTS = f"{SPACE}.newton", f"{SPACE}.conditioner"
+REFINED = "meanparity.linalg.refinement.Refined.solve"
 STEPS = "meanparity.solvers.conjugate_gradient._Steps.solve"
 
 
@@ -61,6 +62,19 @@ class TestDense(RidgeConformance):
         message = rf"cannot factor K \+ alpha·I with alpha={alpha:g}: .* or solver='spectral'"
         with pytest.raises(NotPositiveDefiniteError, match=message):
             self.solve(problem)
+
+
+class TestMixedDense(TestDense):
+    runs = (ALLOCATE, CHOLESKY, REFINED)
+
+    def solver(self, problem):
+        return Dense(precision="mixed")
+
+    def test_an_unknown_precision_is_refused(self):
+        with pytest.raises(
+            ValueError, match=r"precision='float16' is not known\. Pass 'float64' o"
+        ):
+            Dense(precision="float16").solve(plain_problem(40, 3, Kernel("rbf")))
 
 
 class TestSpectral(RidgeConformance):

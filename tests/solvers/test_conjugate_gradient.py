@@ -33,7 +33,7 @@ def test_parity_holds_however_far_the_steps_came(monkeypatch):
 def test_no_matrix_of_all_pairs_is_stored(monkeypatch):
     X, y, s = table(1, n=600)
     largest = []
-    times = conjugate_gradient.KernelOperator._kernel_times
+    times = conjugate_gradient.KernelOperator.plain_times
 
     def watch(self, Z):
         largest.append(Z.size)
@@ -42,7 +42,7 @@ def test_no_matrix_of_all_pairs_is_stored(monkeypatch):
     def never(*args, **kwargs):
         raise AssertionError("a matrix was allocated")
 
-    monkeypatch.setattr(conjugate_gradient.KernelOperator, "_kernel_times", watch)
+    monkeypatch.setattr(conjugate_gradient.KernelOperator, "plain_times", watch)
     monkeypatch.setattr("meanparity.linalg.symmetric.SymmetricMatrix.allocate", never)
     model = ParityKernelRidge(kernel="rbf", gamma=0.3, solver=CG)
     model.fit(csr_matrix(X), y, sensitive_features=s)

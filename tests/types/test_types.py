@@ -16,7 +16,7 @@ from meanparity.constraints import base
 from meanparity.data import columns
 from meanparity.kernels.spec import KERNEL_NAMES
 from meanparity.losses.resolve import LOSSES
-from meanparity.solvers import choose
+from meanparity.solvers import choose, factored
 
 SCRIPT = Path(__file__).parent / "user_script.py"
 ROOT = Path(__file__).parent.parent.parent
@@ -77,8 +77,8 @@ def test_pyright_finds_the_mistakes_in_a_users_script(tmp_path):
         (_typing.Scale, base._CHOICES["scale"]),
         (_typing.ParityOn, base._CHOICES["parity_on"]),
         (_typing.WeightScope, base._CHOICES["weight_scope"]),
+        (_typing.Precision, factored.PRECISIONS),
     ],
-    ids=["kernels", "solvers", "loss solvers", "losses", "classes", "missing", "scale", "on", "of"],
 )
 def test_the_names_in_types_are_those_that_are_accepted(names, accepted):
     assert sorted(get_args(names)) == sorted(accepted)

@@ -113,8 +113,8 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
     def _left_out(
         self, constraint: Constraint, data: FitInput
     ) -> Iterator[tuple[Candidate, FloatArray]]:
-        for space, _, problem in self._candidates(constraint, data):
-            smoother = Smoother.from_problem(problem)
+        for space, model, problem in self._candidates(constraint, data):
+            smoother = Smoother.from_problem(problem, resolve_solver(model.solver))
             scale = float(smoother.values.sum()) / len(problem.Y)
             tried = leave_one_out(
                 constraint, data, problem, smoother, self._alphas(scale), self.unfairness

@@ -32,6 +32,9 @@ from meanparity.tradeoff.loss_tradeoff import LossTradeoff, Refit
 if TYPE_CHECKING:
     from meanparity.report import Slider
 
+if TYPE_CHECKING:
+    from meanparity.report import Slider
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LossInput(FitInput):

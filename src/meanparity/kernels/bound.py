@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +24,7 @@ from meanparity.state import stored
 
 if TYPE_CHECKING:
     from meanparity.kernels.spec import AbstractKernel
+    from meanparity.linalg.device import Device
 
 _GRAM_ROWS = 256  # rows of a Gram block: wide blocks of few rows stay in cache between operations
 BLOCK_NUMBERS = 2**22  # kernel values held at a time when they are not stored (32 MiB)
@@ -35,14 +36,18 @@ Out = FloatArray | None
 class BoundKernel(ABC):
     """A kernel and the n points its functions are centred on."""
 
+    has_device: ClassVar[bool] = False  # whether sums over the points are computed on a device
+
     @abstractmethod
     def block(self, rows: Features, points: slice = ALL, out: Out = None) -> FloatArray:
         """``κ(rows, points)``, (len(rows), len(points)), written to `out` if given."""
 
-    def diagonal(self, rows: Features) -> FloatArray:
-        """``κ(x, x)`` of the points themselves, whose features are `rows`: (n,)."""
+    def diagonal(self, rows: Features, first: int = 0) -> FloatArray:
+        """``κ(x, x)`` of the points from `first` on, whose features are `rows`: (n,)."""
         parts = row_blocks(rows.shape[0], 64)
-        return np.concatenate([self.block(rows[part], part).diagonal() for part in parts])
+        here = (slice(first + part.start, first + part.stop) for part in parts)
+        blocks = (self.block(rows[part], own) for part, own in zip(parts, here, strict=True))
+        return np.concatenate([block.diagonal() for block in blocks])
 
     def evaluate(self, rows: Features, coef: FloatArray, points: slice = ALL) -> FloatArray:
         """``κ(rows, points) @ coef`` for coef of shape (n, m), a few rows at a time."""
@@ -52,6 +57,22 @@ class BoundKernel(ABC):
         for part in row_blocks(rows.shape[0], max(BLOCK_NUMBERS // len(coef), 1)):
             multiply(self.block(rows[part], points), coef, values[part])
         return values
+
+    def own_values(self, rows: Features) -> Callable[[slice, slice], Any]:
+        """A function of rows and columns: these kernel values of the first points, on a device.
+
+        `rows` are the features of these points.
+        """
+        raise NotImplementedError("This kernel is not on a device.")
+
+    def evaluate_both(
+        self, rows: Features, coef: FloatArray, left: FloatArray, n: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """``κ @ coef`` for κ of p rows with all points; ``κᵀ @ left`` for the first n. On a device.
+
+        `coef` is (points, s) and `left` is (p, t); the results are (p, s) and (n, t).
+        """
+        raise NotImplementedError("This kernel is not on a device.")
 
     def evaluate_own(self, rows: Features, coef: FloatArray) -> FloatArray:
         """The same for the first of the points themselves, from half of the kernel values."""
@@ -65,7 +86,14 @@ class BoundKernel(ABC):
         return values
 
 
-@stored("KernelExpansion")
+def on_device(kernel: BoundKernel, device: Device) -> BoundKernel:
+    """The kernel, whose sums over points are computed on a device."""
+    from meanparity.kernels.device import DeviceKernel  # which is for those who have a device
+
+    return DeviceKernel(kernel, device)
+
+
+@stored("KernelExpansion", left_out=("device",))
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelExpansion:
     """Functions ``Σ_i c_i κ(·, z_i)`` of n points z.
@@ -80,21 +108,26 @@ class KernelExpansion:
         Names of the columns, for kernels of named columns.
     origin : (d,) array or None
         What a linear kernel subtracts from all rows.
+    device : Device or None
+        Where sums over the points are computed; None for the CPU. Files do not hold it.
     """
 
     kernel: AbstractKernel
     points: Features | None
     names: tuple[str, ...] | None = None
     origin: FloatArray | None = None
+    device: Device | None = None
 
     @cached_property
     def bound(self) -> BoundKernel:
         """The kernel, bound to the points."""
         if self.points is None:
-            return PrecomputedKernel()
-        if self.origin is not None:
-            return linear(self.points, self.origin)
-        return self.kernel.bind(self.points, self.names)
+            kernel: BoundKernel = PrecomputedKernel()
+        elif self.origin is not None:
+            kernel = linear(self.points, self.origin)
+        else:
+            kernel = self.kernel.bind(self.points, self.names)
+        return kernel if self.device is None else on_device(kernel, self.device)
 
     def evaluate(self, X: Features, coef: FloatArray) -> FloatArray:
         """Values at the rows of X of the functions with coefficients coef, (n, m)."""
@@ -122,7 +155,7 @@ def gram(kernel: BoundKernel, X: Features, *, advice: str) -> SymmetricMatrix:
     with np.errstate(over="ignore", invalid="ignore"):  # the factorisation refuses such a matrix
         for rows in row_blocks(n, _GRAM_ROWS):
             kernel.block(X[rows], slice(rows.start, n), out=array[rows, rows.start :])
-    return SymmetricMatrix.from_upper(array)
+    return SymmetricMatrix(array, array.diagonal().copy())
 
 
 @dataclass(frozen=True, eq=False)

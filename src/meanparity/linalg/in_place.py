@@ -2,8 +2,9 @@
 
 SciPy's Python wrappers copy every block whose rows are not contiguous, and NumPy cannot subtract
 a product without a temporary array. The routines behind `scipy.linalg.cython_blas` take a leading
-dimension, so they work on a block where it lies; this module calls them. All arrays are float64,
-two-dimensional, with unit stride along the last axis ("row-major with a leading dimension").
+dimension, so they work on a block where it lies; this module calls them. All arrays are
+two-dimensional, with unit stride along the last axis ("row-major with a leading dimension"), and
+all arguments of a call have the same precision: float64, or float32 where a function says so.
 Products are computed here too: NumPy and SciPy each bring a BLAS, and idle threads of one take time
 from the threads of the other.
 
@@ -39,65 +40,85 @@ def _routine(module: Any, name: str) -> tuple[Any, Any]:
     return prototype(get_pointer(capsule, signature)), integer
 
 
-_GEMM, _INT = _routine(cython_blas, "dgemm")
+_, _INT = _routine(cython_blas, "dgemm")
 _SYMM, _ = _routine(cython_blas, "dsymm")
 _SYMV, _ = _routine(cython_blas, "dsymv")
-_SYRK, _ = _routine(cython_blas, "dsyrk")
-_TRSM, _ = _routine(cython_blas, "dtrsm")
-_TRMM = {
-    np.dtype(np.float64): (_routine(cython_blas, "dtrmm")[0], ctypes.c_double),
-    np.dtype(np.float32): (_routine(cython_blas, "strmm")[0], ctypes.c_float),
-}
-_POTRF, _ = _routine(cython_lapack, "dpotrf")
+
+
+def _both(module: Any, name: str) -> dict[np.dtype[Any], Any]:
+    """The routine of this name in double and in single precision."""
+    kinds = (np.float64, "d"), (np.float32, "s")
+    return {np.dtype(real): _routine(module, letter + name)[0] for real, letter in kinds}
+
+
+_GEMM, _SYRK, _TRSM, _TRMM = (_both(cython_blas, name) for name in ("gemm", "syrk", "trsm", "trmm"))
+_POTRF = _both(cython_lapack, "potrf")
+_REAL = {np.dtype(np.float64): ctypes.c_double, np.dtype(np.float32): ctypes.c_float}
 
 _FEW, _SMALL = 8, 256  # up to so many columns, products of a larger matrix are faster one by one
 
-_ONE, _ZERO, _MINUS = (ctypes.byref(ctypes.c_double(value)) for value in (1.0, 0.0, -1.0))
+_DOUBLE = np.dtype(np.float64)
+_ONES, _ZEROS, _MINUSES = (
+    {dtype: ctypes.byref(real(value)) for dtype, real in _REAL.items()} for value in (1, 0, -1)
+)
+_ONE, _ZERO = _ONES[_DOUBLE], _ZEROS[_DOUBLE]
 
 
-def _block(array: FloatArray, *, factor: bool = False) -> tuple[Any, Any, bytes, FloatArray]:
-    """Address and leading dimension of a row-major block of float64.
+def _block(
+    array: NDArray[Any], dtype: np.dtype[Any] = _DOUBLE, *, factor: bool = False
+) -> tuple[Any, Any, bytes, NDArray[Any]]:
+    """Address and leading dimension of a row-major block of this precision.
 
     A factor of a product may also be the transpose of such a block (b"T"), and anything else is
     copied. The last item is the array at the address, which must stay alive.
     """
+    if dtype not in _REAL:
+        raise TypeError(f"need row-major float64 or float32, got {dtype}")
+    size = dtype.itemsize
     for trans, view in ((b"N", array), (b"T", array.T)) if factor else ((b"N", array),):
         (rows, columns), (down, right) = view.shape, view.strides
-        leading = max(columns, 1) if rows < 2 else down // 8
-        in_rows = (right == 8 or columns < 2) and down % 8 == 0 and leading >= columns
-        if in_rows and view.dtype == np.float64 and view.flags.aligned:
+        leading = max(columns, 1) if rows < 2 else down // size
+        in_rows = (right == size or columns < 2) and down % size == 0 and leading >= columns
+        if in_rows and view.dtype == dtype and view.flags.aligned:
             return ctypes.c_void_p(view.ctypes.data), ctypes.byref(_INT(leading)), trans, view
     if factor:
-        return _block(np.ascontiguousarray(array, dtype=np.float64))
-    raise TypeError(f"need row-major float64, got {array.dtype} with strides {array.strides}")
+        return _block(np.ascontiguousarray(array, dtype=dtype), dtype)
+    raise TypeError(f"need row-major {dtype}, got {array.dtype} with strides {array.strides}")
 
 
-def subtract_gram(C: FloatArray, A: FloatArray) -> None:
-    """Lower triangle of ``C -= A @ A.T``; C is (m, m), A is (m, k)."""
-    (c, ldc, *_), (a, lda, *_) = _block(C), _block(A)
+def subtract_gram(C: NDArray[Any], A: NDArray[Any]) -> None:
+    """Lower triangle of ``C -= A @ A.T``; C is (m, m), A is (m, k), of either precision."""
+    real = C.dtype
+    (c, ldc, *_), (a, lda, *_) = _block(C, real), _block(A, real)
     m, k = ctypes.byref(_INT(len(C))), ctypes.byref(_INT(A.shape[1]))
-    _SYRK(b"U", b"T", m, k, _MINUS, a, lda, _ONE, c, ldc)
+    _SYRK[real](b"U", b"T", m, k, _MINUSES[real], a, lda, _ONES[real], c, ldc)
 
 
 def multiply(
-    A: FloatArray, B: FloatArray, out: FloatArray, *, scale: float = 1.0, add: bool = False
-) -> FloatArray:
+    A: NDArray[Any],
+    B: NDArray[Any],
+    out: NDArray[Any],
+    *,
+    scale: float = 1.0,
+    add: bool = False,
+) -> NDArray[Any]:
     """``out = scale · A @ B``, or ``out += scale · A @ B``; A and B may be transposed views.
 
-    A is (m, k), B is (k, n), out is (m, n) and row-major.
+    A is (m, k), B is (k, n), out is (m, n) and row-major, of either precision.
     """
-    (m, k), n = A.shape, B.shape[1]
+    (m, k), n, real = A.shape, B.shape[1], out.dtype
     if B.shape[0] != k or out.shape != (m, n) or not out.flags.writeable:
         raise ValueError(f"cannot write {A.shape} @ {B.shape} to {out.shape}, {out.flags}")
     if not (m and k and n):
         out[...] = out if add else 0.0
         return out
-    a, lda, trans_a, A = _block(A, factor=True)
-    b, ldb, trans_b, B = _block(B, factor=True)
-    c, ldc, *_ = _block(out)
+    a, lda, trans_a, A = _block(A, real, factor=True)
+    b, ldb, trans_b, B = _block(B, real, factor=True)
+    c, ldc, *_ = _block(out, real)
     sizes = (ctypes.byref(_INT(size)) for size in (n, m, k))
-    factor = ctypes.byref(ctypes.c_double(scale))
-    _GEMM(trans_b, trans_a, *sizes, factor, b, ldb, a, lda, _ONE if add else _ZERO, c, ldc)
+    factor = ctypes.byref(_REAL[real](scale))
+    also = _ONES[real] if add else _ZEROS[real]
+    _GEMM[real](trans_b, trans_a, *sizes, factor, b, ldb, a, lda, also, c, ldc)
     return out
 
 
@@ -121,28 +142,36 @@ def multiply_symmetric(A: FloatArray, B: FloatArray) -> FloatArray:
     return out
 
 
-def cholesky_lower(A: FloatArray) -> None:
-    """Replace the lower triangle of A, (m, m), by its Cholesky factor; the strict upper stays."""
-    a, lda, *_ = _block(A)
+def cholesky_lower(A: NDArray[Any]) -> None:
+    """Replace the lower triangle of A, (m, m), by its Cholesky factor; the strict upper stays.
+
+    A is of either precision.
+    """
+    a, lda, *_ = _block(A, A.dtype)
     info = _INT(0)
-    _POTRF(b"U", ctypes.byref(_INT(len(A))), a, lda, ctypes.byref(info))
+    _POTRF[A.dtype](b"U", ctypes.byref(_INT(len(A))), a, lda, ctypes.byref(info))
     if info.value:
         raise NotPositiveDefiniteError(f"pivot {info.value} is not positive")
 
 
-def divide_right(B: FloatArray, L: FloatArray) -> None:
-    """``B = B @ inv(L).T`` for a lower-triangular L, (m, m); B is (n, m)."""
-    (b, ldb, *_), (ell, ldl, *_) = _block(B), _block(L)
+def divide_right(B: NDArray[Any], L: NDArray[Any]) -> None:
+    """``B = B @ inv(L).T`` for a lower-triangular L, (m, m); B is (n, m), of either precision."""
+    real = B.dtype
+    (b, ldb, *_), (ell, ldl, *_) = _block(B, real), _block(L, real)
     n, m = (ctypes.byref(_INT(size)) for size in B.shape)
-    _TRSM(b"L", b"U", b"T", b"N", m, n, _ONE, ell, ldl, b, ldb)
+    _TRSM[real](b"L", b"U", b"T", b"N", m, n, _ONES[real], ell, ldl, b, ldb)
 
 
 def divide_left(L: FloatArray, B: FloatArray, *, transposed: bool) -> None:
-    """``B = inv(L) @ B``, or ``inv(L).T @ B``, for a lower-triangular L, (m, m); B is (m, r)."""
-    (b, ldb, *_), (ell, ldl, *_) = _block(B), _block(L)
+    """``B = inv(L) @ B``, or ``inv(L).T @ B``, for a lower-triangular L, (m, m); B is (m, r).
+
+    Both are of either precision.
+    """
+    real = B.dtype
+    (b, ldb, *_), (ell, ldl, *_) = _block(B, real), _block(L, real)
     m, r = (ctypes.byref(_INT(size)) for size in B.shape)
     trans = b"T" if transposed else b"N"
-    _TRSM(b"R", b"U", trans, b"N", r, m, _ONE, ell, ldl, b, ldb)
+    _TRSM[real](b"R", b"U", trans, b"N", r, m, _ONES[real], ell, ldl, b, ldb)
 
 
 def multiply_upper(A: NDArray[Any], W: NDArray[Any]) -> None:
@@ -150,13 +179,11 @@ def multiply_upper(A: NDArray[Any], W: NDArray[Any]) -> None:
 
     Both are row-major and contiguous, of the same precision, which may be single.
     """
-    routine, real = _TRMM[A.dtype]
     n, m = A.shape
     if W.shape != (m, m) or W.dtype != A.dtype:
         raise ValueError(f"cannot multiply {A.shape} {A.dtype} by {W.shape} {W.dtype}")
     if not (A.flags.c_contiguous and W.flags.c_contiguous and A.flags.writeable):
         raise ValueError("need contiguous arrays, the first of which can be written to")
     a, w = (ctypes.c_void_p(array.ctypes.data) for array in (A, W))
-    one = ctypes.byref(real(1.0))
     rows, columns = ctypes.byref(_INT(n)), ctypes.byref(_INT(m))
-    routine(b"L", b"L", b"N", b"N", columns, rows, one, w, columns, a, columns)
+    _TRMM[A.dtype](b"L", b"L", b"N", b"N", columns, rows, _ONES[A.dtype], w, columns, a, columns)

@@ -9,13 +9,15 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 from meanparity._typing import FloatArray
 from meanparity.linalg import blas
+from meanparity.linalg.adjusted import Adjustment
 from meanparity.linalg.blas import NotPositiveDefiniteError
 from meanparity.linalg.memory import SMALL, require_memory
 
@@ -126,10 +128,22 @@ class SymmetricMatrix:
             self.array[rows, rows.start :] *= root[rows.start :]
         return SymmetricMatrix(self.array, self.diagonal * root**2)
 
-    def cholesky(self, shift: float, root: FloatArray | None = None) -> Cholesky:
+    def cholesky(
+        self, shift: float, adjustment: Adjustment | None = None, *, single: bool = False
+    ) -> Cholesky:
         """Factor ``K + shift·I = L Lᵀ`` into the lower triangle, left-looking, block by block.
 
-        With `root`, (n,), factor ``diag(root) K diag(root) + shift·I`` instead. K is not changed.
+        K is not changed.
+
+        Parameters
+        ----------
+        shift : float
+            What is added to the diagonal.
+        adjustment : Adjustment, optional
+            What is done to K first.
+        single : bool
+            Whether the factor is computed in single precision. Row i of a factor in single
+            precision takes half of the bytes below the diagonal in row i of the array.
 
         Raises
         ------
@@ -137,19 +151,21 @@ class SymmetricMatrix:
             If the shifted matrix is not positive definite to working precision: a pivot is not
             positive, or no larger than the rounding error of the entry that it started from.
         """
-        A, n, told = self.array, len(self.array), time.monotonic()
-        eps = np.finfo(float).eps
-        diagonal = self.diagonal if root is None else self.diagonal * root**2
+        n, told = len(self.array), time.monotonic()
+        A: NDArray[Any] = self.array.view(np.float32)[:, :n] if single else self.array
+        least = np.finfo(np.float32).eps if single else n * np.finfo(float).eps
+        diagonal = self.diagonal if adjustment is None else adjustment.diagonal(self.diagonal)
         for rows in row_blocks(n, _block_size(n)):
             below, done = slice(rows.stop, n), slice(0, rows.start)
-            self._mirror(rows, root)
-            np.einsum("ii->i", A[rows, rows])[:] = diagonal[rows] + shift
+            with np.errstate(over="ignore"):  # what is too large for single precision is refused
+                self._mirror(A, rows, adjustment)
+                np.einsum("ii->i", A[rows, rows])[:] = diagonal[rows] + shift
             if rows.start:
                 blas.subtract_gram(A[rows, rows], A[rows, done])
                 blas.multiply(A[below, done], A[rows, done].T, A[below, rows], scale=-1.0, add=True)
             blas.cholesky_lower(A[rows, rows])
             pivots = np.einsum("ii->i", A[rows, rows]) ** 2
-            if not np.all(pivots > n * eps * np.abs(diagonal[rows] + shift)):
+            if not np.all(pivots > least * np.abs(diagonal[rows] + shift)):
                 raise NotPositiveDefiniteError(f"a pivot in rows {rows} is nothing but rounding")
             if rows.stop < n:
                 blas.divide_right(A[below, rows], A[rows, rows])
@@ -181,24 +197,23 @@ class SymmetricMatrix:
             require_finite(np.triu(self.array[rows, rows.start :], 1))
         require_finite(self.diagonal)
 
-    def _mirror(self, rows: slice, root: FloatArray | None) -> None:
-        """Copy rows of the matrix, right of the diagonal, to the columns below it; scaled there."""
+    def _mirror(self, A: NDArray[Any], rows: slice, adjustment: Adjustment | None) -> None:
+        """Copy rows of the matrix, right of its diagonal, to the columns of A below; adjusted."""
         for at in row_blocks(rows.stop, _TILE, rows.start):
-            square = self.array[at, at]
-            lower = square.T if root is None else root[at, None] * square.T * root[at]
-            np.copyto(square, lower, where=_BELOW[: len(square), : len(square)])
+            square = self.array[at, at].T
+            if adjustment is not None:
+                square = adjustment.apply(square, at, at)
+            np.copyto(A[at, at], square, where=_BELOW[: len(square), : len(square)])
             for below in row_blocks(len(self.array), _TILE, at.stop):
-                self.array[below, at] = self.array[at, below].T
-                if root is not None:
-                    self.array[below, at] *= root[below, None]
-                    self.array[below, at] *= root[at]
+                tile = self.array[at, below].T
+                A[below, at] = tile if adjustment is None else adjustment.apply(tile, below, at)
 
 
 @dataclass(frozen=True, eq=False)
 class Cholesky:
-    """``A = L Lᵀ``, L in the lower triangle of `array`, (n, n)."""
+    """``A = L Lᵀ``, L in the lower triangle of `array`, (n, n), in double or single precision."""
 
-    array: FloatArray
+    array: NDArray[Any]
 
     def reciprocal_condition(self, norm: float) -> float:
         """An estimate of ``1 / (‖A‖ ‖A⁻¹‖)`` in the 1-norm, where `norm` is ‖A‖."""
@@ -207,7 +222,7 @@ class Cholesky:
 
     def solve(self, rhs: FloatArray) -> FloatArray:
         """``A⁻¹ rhs`` for rhs of shape (n, r), by forward and back substitution in blocks."""
-        L, Z = self.array, np.array(rhs, order="C")
+        L, Z = self.array, np.array(rhs, order="C", dtype=self.array.dtype)
         blocks = row_blocks(len(L), _block_size(len(L)))
         for rows in blocks:
             if rows.start:
@@ -218,7 +233,7 @@ class Cholesky:
             if rows.stop < len(L):
                 blas.multiply(L[after, rows].T, Z[after], Z[rows], scale=-1.0, add=True)
             blas.divide_left(L[rows, rows], Z[rows], transposed=True)
-        return Z
+        return np.asarray(Z, dtype=float)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,14 +9,16 @@ the gaps that are left at the end.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
 
 from meanparity._typing import FloatArray
 from meanparity.exceptions import StagnationError, warn
+from meanparity.linalg.device import name_of, resolve_device
 from meanparity.linalg.memory import require_memory
+from meanparity.linalg.refinement import conjugate_gradients
 from meanparity.solvers.dual import Dual
 from meanparity.solvers.factored import solve_exactly
 from meanparity.solvers.landmarks import pivots
@@ -42,10 +44,19 @@ class ConjugateGradient(Solver):
 
     It is slower than `Dense`, and needs about 4 · n^1.5 numbers instead of n². A system that is
     too ill conditioned is factored instead, with a warning.
+
+    Parameters
+    ----------
+    device : str, default="cpu"
+        Where kernel values are computed: "cpu", "cuda" or "cuda:1" for a GPU, or "auto" for a GPU
+        if torch sees one. The preconditioner is computed on the CPU.
     """
 
     name = "conjugate_gradient"
     exact = True
+
+    def __init__(self, *, device: str = "cpu") -> None:
+        self.device = device
 
     def solve(self, problem: ConstrainedProblem) -> Solution:
         """The constrained and the free minimiser."""
@@ -54,7 +65,8 @@ class ConjugateGradient(Solver):
                 "solver='conjugate_gradient' needs a positive alpha. Pass one, or "
                 "solver='spectral'."
             )
-        start, problem, n = time.perf_counter(), problem.in_double_precision(), len(problem.Y)
+        start, device, n = time.perf_counter(), resolve_device(self.device), len(problem.Y)
+        problem = replace(problem.in_double_precision(), device=device)
         operator = KernelOperator.from_kernel(problem.bound_kernel, problem.X)
         dual = Dual.prepare(problem, K=operator)
         prepared, rank = dual.K, min(n, max(int(4 * np.sqrt(n)), 50))
@@ -71,10 +83,9 @@ class ConjugateGradient(Solver):
                 "kernel is indefinite. It is factored instead, which takes the memory of the "
                 "kernel matrix. Raise alpha, or pass solver='nystrom'."
             )
-            return solve_exactly(problem, "conjugate gradients did not converge")
-        return dual.solution(
-            ends, SolverInfo(self.name, "asked for", 0.0, 8 * n * rank, 0.0), start
-        )
+            return solve_exactly(problem, "conjugate gradients did not converge", self.device)
+        info = SolverInfo(self.name, "asked for", 0.0, 8 * n * rank, 0.0)
+        return dual.solution(ends, replace(info, device=name_of(device)), start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +116,11 @@ class _Steps:
         require_memory(3 * 8 * n * rank, what=f"A preconditioner of rank {rank}", advice=_ADVICE)
         _, F = pivots(operator.kernel, operator.X, rank, np.random.RandomState(0))
         F = F if F.shape[1] else np.zeros((n, 1))
-        if operator.shares is not None:
-            F = F - operator.shares @ F
-        if operator.root is not None:
-            F = operator.root[:, None] * F
+        done = operator.adjustment
+        if done.shares is not None:
+            F = F - done.shares @ F
+        if done.root is not None:
+            F = done.root[:, None] * F
         gram = F.T @ F
         gram[np.diag_indices_from(gram)] += shift
         return cls(operator, shift, F, scipy.linalg.cho_factor(gram, lower=True))
@@ -121,38 +133,15 @@ class _Steps:
         StagnationError
             When the steps stop making progress.
         """
-        size = np.linalg.norm(rhs, axis=0)
-        Z, R = np.zeros_like(rhs), rhs.copy()
-        P = S = self._precondition(R)
-        rho = np.einsum("ij,ij->j", R, S)
-        best, since = np.inf, 0
-        while True:
-            left = np.linalg.norm(R, axis=0) / np.where(size > 0, size, 1.0)
-            active = left > _TOLERANCE
-            if not active.any():
-                return Z
-            worst = float(left.max())
-            if not np.isfinite(worst):
-                raise StagnationError("The steps of conjugate gradients overflow.")
-            if worst < 0.5 * best:
-                best, since = worst, 0
-            since += 1
-            if since > _PATIENCE:
-                raise StagnationError(
-                    f"Conjugate gradients do not come closer than {best:.1e} of the right-hand side"
-                )
-            Q = self.operator.times(P[:, active]) + self.shift * P[:, active]
-            step = np.zeros(len(size))
-            curvature = np.einsum("ij,ij->j", P[:, active], Q)
-            if (curvature <= 0).any():
-                raise StagnationError("The kernel matrix is not positive definite")
-            step[active] = rho[active] / curvature
-            Z += step * P
-            R[:, active] -= step[active] * Q
-            S = self._precondition(R)
-            new = np.einsum("ij,ij->j", R, S)
-            P = S + np.where(rho > 0, new / np.where(rho > 0, rho, 1.0), 0.0) * P
-            rho = new
+        goal = _TOLERANCE * np.linalg.norm(rhs, axis=0)
+        solved, _ = conjugate_gradients(
+            self._times, self._precondition, rhs, goal, patience=_PATIENCE
+        )
+        return solved
+
+    def _times(self, Z: FloatArray) -> FloatArray:
+        """``(K + λI) Z``."""
+        return self.operator.times(Z) + self.shift * Z
 
     def _precondition(self, R: FloatArray) -> FloatArray:
         """``(F Fᵀ + λI)⁻¹ R``."""

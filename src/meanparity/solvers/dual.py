@@ -23,6 +23,7 @@ import numpy as np
 
 from meanparity._typing import FloatArray
 from meanparity.kernels.bound import BLOCK_NUMBERS, gram
+from meanparity.linalg.adjusted import AdjustedMatrix
 from meanparity.linalg.blas import multiply
 from meanparity.linalg.memory import SMALL, require_memory
 from meanparity.linalg.symmetric import Eigen, SymmetricFactor, SymmetricMatrix, row_blocks
@@ -211,7 +212,9 @@ class Dual:
         """Both functions, evaluated as predictions are; `start` is when the solver started."""
         problem, (coef, intercept) = self.problem, ends.with_directions
         n, own = len(problem.Y), None
-        if self.row_means is None and problem.root is None:
+        if isinstance(self.K, AdjustedMatrix):
+            own = self.K.plain_times(np.ascontiguousarray(coef[:n]))
+        elif self.row_means is None and problem.root is None:
             # The stored matrix is the kernel's own, but for what was deflated. (A centred one does
             # not show the rounding of predictions from large kernel values.)
             others = slice(self.representers.n_dual, None)
@@ -248,6 +251,9 @@ def evaluate(
     fitted = kernel.evaluate_own(problem.X, coef[:n]) if own is None else own
     if problem.pool_X is None:
         return fitted, fitted[:0]
+    if kernel.has_device:
+        pool, across = kernel.evaluate_both(problem.pool_X, coef, coef[n:], n)
+        return fitted + across, pool
     pool = np.empty(coef[n:].shape)
     for part in row_blocks(len(pool), max(BLOCK_NUMBERS // len(coef), 1)):
         block = kernel.block(problem.pool_X[part])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -13,11 +13,14 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from meanparity._typing import Features, FloatArray, IntArray
-from meanparity.kernels.bound import BoundKernel
+from meanparity.kernels.bound import BoundKernel, on_device
 from meanparity.kernels.spec import AbstractKernel
 from meanparity.linalg.blas import multiply_upper
 from meanparity.linalg.symmetric import require_finite, row_blocks
 from meanparity.state import stored
+
+if TYPE_CHECKING:
+    from meanparity.linalg.device import Device
 
 _BLOCK = 2**20  # features held at a time while predicting (8 MiB)
 _FIRST_ROWS = 4096  # rows whose mean is the origin
@@ -34,6 +37,11 @@ class FeatureMap(Protocol):
     @property
     def whitening(self) -> FloatArray | None:
         """W, (p, p) and upper triangular; None for the identity."""
+        ...
+
+    @property
+    def device(self) -> Device | None:
+        """Where sums over rows are computed; None for the CPU."""
         ...
 
     def raw(self, X: Features, out: FloatArray | None = None) -> FloatArray:
@@ -85,6 +93,7 @@ class LinearFeatures:
 
     origin: FloatArray
     whitening: ClassVar[None] = None
+    device: ClassVar[None] = None
 
     @classmethod
     def near(cls, X: Features, *, centred: bool) -> LinearFeatures:
@@ -144,7 +153,7 @@ class LinearFeatures:
         return Change(self.origin - other.origin)
 
 
-@stored("KernelFeatures")
+@stored("KernelFeatures", left_out=("device",))
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelFeatures:
     """Kernel functions at p landmarks (Nyström).
@@ -161,6 +170,8 @@ class KernelFeatures:
         W, upper triangular, with ``Wᵀ K W = I`` for the kernel matrix K of the landmarks.
     single : bool
         Whether W is small enough for rows of single precision.
+    device : Device or None
+        Where sums over rows and predictions are computed; None for the CPU. Files do not hold it.
     """
 
     landmarks: Features
@@ -168,6 +179,7 @@ class KernelFeatures:
     names: tuple[str, ...] | None
     whitening: FloatArray
     single: bool
+    device: Device | None = None
 
     @classmethod
     def from_landmarks(
@@ -176,6 +188,7 @@ class KernelFeatures:
         names: tuple[str, ...] | None,
         landmarks: Features,
         dtype: DTypeLike,
+        device: Device | None = None,
     ) -> KernelFeatures:
         """At landmarks, without those that depend on the others up to rounding.
 
@@ -191,7 +204,8 @@ class KernelFeatures:
         if not rank:
             raise ValueError("The kernel is zero at all landmarks. Choose other ones.")
         whitening = np.ascontiguousarray(solve_triangular(L, np.eye(rank), lower=True).T)
-        return cls(landmarks[keep], spec, names, whitening, np.dtype(dtype) == np.float32)
+        single = np.dtype(dtype) == np.float32
+        return cls(landmarks[keep], spec, names, whitening, single, device)
 
     def __repr__(self) -> str:
         return f"a kernel at {self.width} landmarks"
@@ -199,7 +213,8 @@ class KernelFeatures:
     @cached_property
     def kernel(self) -> BoundKernel:
         """The kernel, bound to the landmarks."""
-        return self.spec.bind(self.landmarks, self.names)
+        kernel = self.spec.bind(self.landmarks, self.names)
+        return kernel if self.device is None else on_device(kernel, self.device)
 
     @cached_property
     def width(self) -> int:

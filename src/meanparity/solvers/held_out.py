@@ -34,7 +34,9 @@ from meanparity.constraints.functionals import Functionals
 from meanparity.constraints.left_out import LeftOut
 from meanparity.data.groups import group_sums
 from meanparity.kernels.bound import gram
+from meanparity.linalg.device import resolve_device
 from meanparity.linalg.symmetric import row_blocks
+from meanparity.solvers.factored import device_matrix
 from meanparity.solvers.operator import KernelOperator
 from meanparity.solvers.orthogonal import CentredRows, RidgePath, problem_directions
 from meanparity.solvers.problem import ConstrainedProblem, Solver
@@ -67,8 +69,9 @@ class Smoother:
     constant: FloatArray | None
 
     @classmethod
-    def from_problem(cls, problem: ConstrainedProblem) -> Smoother:
-        """The matrix of a problem without a pool."""
+    def from_problem(cls, problem: ConstrainedProblem, solver: Solver | None = None) -> Smoother:
+        """The matrix of a problem without a pool; on the device of the solver if it has one."""
+        device = resolve_device(getattr(solver, "device", "cpu"))
         root, constant = problem.root, None
         if problem.fit_intercept:
             constant = np.sqrt(problem.shares)
@@ -78,8 +81,12 @@ class Smoother:
             keep = sizes > len(columns) * np.finfo(float).eps * sizes.max(initial=0.0)
             vectors = columns @ (right[keep].T / sizes[keep])
             return cls(vectors, sizes[keep] ** 2, root, constant)
-        K = gram(problem.bound_kernel, problem.X, advice="Use ParityRidgeCV, or fewer rows.")
-        eigen = _centred(K, problem).eigen()
+        problem = replace(problem, device=device)
+        if device is not None:
+            eigen = _centred(device_matrix(problem, mixed=False), problem).eigen()
+        else:
+            K = gram(problem.bound_kernel, problem.X, advice="Use ParityRidgeCV, or fewer rows.")
+            eigen = _centred(K, problem).eigen()
         return cls(eigen.vectors, np.maximum(eigen.values, 0.0), root, constant)
 
     def apply(self, W: FloatArray, alphas: FloatArray) -> FloatArray:

@@ -16,6 +16,7 @@ from meanparity._typing import Features, FloatArray
 from meanparity.constraints.functionals import Functionals
 from meanparity.data.groups import Cells, one_cell
 from meanparity.linalg.blas import NotPositiveDefiniteError
+from meanparity.linalg.device import name_of
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks
 from meanparity.solvers.features import FeatureMap
@@ -381,6 +382,7 @@ def solve_sums(problem: SummedProblem, start: float, why: str = "") -> Solution:
     rows = int(problem.cells.counts.sum())
     reason = f"sums over {rows:,} rows of {problem.features}{why}"
     info = SolverInfo(name, reason, 0.0, 8 * problem.features.width**2, 0.0)
+    info = replace(info, device=name_of(problem.features.device))
     r = len(problem.moments.cross)
     require_memory(
         4 * 8 * r * r, what=f"Solving for {r:,} features", advice="Use fewer components."

@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from meanparity._typing import Features, FloatArray
 from meanparity.data.columns import is_position
 from meanparity.kernels.spec import AbstractKernel, Kernel
+from meanparity.linalg.device import resolve_device
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.symmetric import row_blocks
 from meanparity.solvers.features import FeatureMap, KernelFeatures, LinearFeatures, whiten
@@ -40,6 +41,9 @@ class Nystrom(Solver):
         Random seed.
     optimizer : Newton, LBFGS, another solver for any loss, or None, default=None
         How losses other than the squared error are minimised; None chooses by size.
+    device : str, default="cpu"
+        Where kernel values, sums over rows, and predictions are computed: "cpu", "cuda" or "cuda:1"
+        for a GPU, or "auto" for a GPU if torch sees one.
 
     Examples
     --------
@@ -61,11 +65,13 @@ class Nystrom(Solver):
         landmarks: Any = "rpcholesky",
         random_state: Any = 0,
         optimizer: Any = None,
+        device: str = "cpu",
     ) -> None:
         self.n_components = n_components
         self.landmarks = landmarks
         self.random_state = random_state
         self.optimizer = optimizer
+        self.device = device
 
     def solve(self, problem: ConstrainedProblem, reason: str = "asked for") -> Solution:
         """The constrained and the free minimiser; `reason` is why this solver was chosen."""
@@ -118,7 +124,8 @@ def kernel_features(
     require_memory(
         4 * 8 * p * p, what=f"A kernel at {p:,} landmarks", advice="Pass a smaller n_components."
     )
-    return KernelFeatures.from_landmarks(kernel, names, points, X.dtype)
+    device = resolve_device(nystrom.device)
+    return KernelFeatures.from_landmarks(kernel, names, points, X.dtype, device)
 
 
 def in_features(problem: ConstrainedProblem, features: KernelFeatures) -> ConstrainedProblem:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from meanparity.kernels.spec import AbstractKernel, Kernel
 from meanparity.losses.base import Loss
 from meanparity.losses.regression import Squared
 from meanparity.state import stored
+
+if TYPE_CHECKING:
+    from meanparity.linalg.device import Device
 
 # A functional on the pool of which less than this share is left beside those on the training rows
 # is the same condition: holding both would let the rounding of the features decide the fit.
@@ -67,6 +70,8 @@ class ConstrainedProblem:
         Whether the functionals are about responses μ(g) instead of scores g.
     earlier : Solution or None
         A solution from which iterative solvers start.
+    device : Device or None
+        Where sums over kernel values are computed; None for the CPU.
     """
 
     X: Features
@@ -84,6 +89,7 @@ class ConstrainedProblem:
     loss: Loss = field(default_factory=Squared)
     on_response: bool = False
     earlier: Solution | None = None
+    device: Device | None = None
 
     @cached_property
     def origin(self) -> FloatArray | None:
@@ -109,9 +115,9 @@ class ConstrainedProblem:
     def expansion(self) -> KernelExpansion:
         """Kernel functions at the training rows followed by the pool."""
         if self.kernel.is_precomputed:
-            return KernelExpansion(self.kernel, None)
+            return KernelExpansion(self.kernel, None, device=self.device)
         points = self.X if self.pool_X is None else stack(self.X, self.pool_X)
-        return KernelExpansion(self.kernel, points, self.names, self.origin)
+        return KernelExpansion(self.kernel, points, self.names, self.origin, self.device)
 
     def in_double_precision(self) -> ConstrainedProblem:
         """The same problem with features in double precision."""
@@ -279,6 +285,14 @@ class SolverInfo:
         Size of the largest matrix that it stored.
     residual : float
         Largest gap that the constrained solution leaves where it should leave none.
+    precision : str
+        Precision of the factor that led to the solution; the solution itself has that of float64.
+    steps : int
+        Steps of conjugate gradients after that factorisation.
+    system_residual : float or None
+        ``‖b − A z‖ / ‖b‖`` of the linear systems, the largest of all; None if it was not computed.
+    device : str
+        Where the n × n matrix was.
     """
 
     solver: str
@@ -286,6 +300,10 @@ class SolverInfo:
     seconds: float
     matrix_bytes: int
     residual: float
+    precision: str = "float64"
+    steps: int = 0
+    system_residual: float | None = None
+    device: str = "cpu"
 
 
 @stored("Run")

@@ -7,7 +7,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from meanparity._typing import FloatArray
+from meanparity._typing import Features, FloatArray
 from meanparity.kernels.bound import BLOCK_NUMBERS
 from meanparity.linalg.blas import multiply
 from meanparity.linalg.symmetric import require_finite, row_blocks, symmetric_basis
@@ -77,7 +77,13 @@ class PoolMoments:
             return cls(values, np.zeros(0), gram, 0.0)
         kernel, p = problem.bound_kernel, problem.pool.n_rows
         C = problem.pool.dense()
-        for part in row_blocks(p, min(max(BLOCK_NUMBERS // (n + p), 1), 256)):
+        if kernel.has_device:
+            pool_X: Features = problem.pool_X
+            inner, values = kernel.evaluate_both(pool_X, np.vstack([np.zeros((n, q)), C]), C, n)
+            gram = C.T @ inner
+            reach = np.sqrt(np.abs(kernel.diagonal(pool_X, n))) @ np.abs(C)
+        size = min(max(BLOCK_NUMBERS // (n + p), 1), 256)
+        for part in [] if kernel.has_device else row_blocks(p, size):
             assert problem.pool_X is not None
             rows, here, after = problem.pool_X[part], C[part], C[part.stop :]
             multiply(kernel.block(rows, slice(0, n)).T, here, values, add=True)

@@ -19,6 +19,7 @@ from scipy import sparse
 
 from meanparity._typing import Features, FloatArray
 from meanparity.kernels.bound import gram
+from meanparity.linalg.adjusted import Adjustment
 from meanparity.linalg.blas import NotPositiveDefiniteError
 from meanparity.linalg.memory import require_memory
 from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks
@@ -161,7 +162,7 @@ class KernelFunctions:
         curved = w > 1e-14 * w.max()
         root = np.sqrt(np.where(curved, w, 0.0))
         try:
-            factor = self.K.cholesky(alpha, root)
+            factor = self.K.cholesky(alpha, Adjustment(root=root))
         except NotPositiveDefiniteError as error:
             raise ValueError(
                 f"The kernel matrix is indefinite, or alpha={alpha:g} is negligible compared with "

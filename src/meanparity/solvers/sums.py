@@ -25,7 +25,10 @@ COLUMN_BLOCK = 2**20  # the same where the features are columns (8 MiB in double
 AT_ONCE = 2**18  # features computed at a time, few enough for the cache (2 MiB)
 _SMALL_PRODUCT = 2**19  # multiplications for which waking other threads of the BLAS does not pay
 _TILE = 4  # products with a multiple of so many rows are faster than with one row less
+_DEVICE_ROWS = 2**20  # rows whose sums stay on a device until they are complete
 _FEW_CELLS = 32  # cells up to which a product with indicators is faster than sums one by one
+
+Members = tuple[IntArray, FloatArray, int]  # cells of rows, their weights, the number of cells
 
 
 @stored("LossSums")
@@ -160,7 +163,8 @@ def sum_rows(
     n, total = len(Y), None
     in_cells = CellSums.zeros(cells.count, features.width, Y.shape[1])
     blocks = _blocks(n, features, cells.count)
-    found = map(block_sums, blocks) if len(blocks) == 1 else ordered_map(block_sums, blocks)
+    alone = len(blocks) == 1 or features.device is not None
+    found = map(block_sums, blocks) if alone else ordered_map(block_sums, blocks)
     for loss, there, part in found:
         assert loss is not None
         total = loss if total is None else total.add(loss)
@@ -182,6 +186,8 @@ def sum_cells(features: FeatureMap, X: Features, cells: Cells) -> CellSums:
 
 
 def _blocks(n: int, features: FeatureMap, k: int) -> list[slice]:
+    if features.device is not None:
+        return row_blocks(n, _DEVICE_ROWS)
     numbers = COLUMN_BLOCK if _are_columns(features, k) else BLOCK
     return list(row_blocks(n, max(numbers // features.width, 256)))
 
@@ -224,7 +230,7 @@ def _sum_block(
     -------
     sums over all rows, the cells that the others are about, sums in these cells
     """
-    (b, m), p = Y.shape, features.width
+    b, m = Y.shape
     there: Any = slice(None)
     if _are_columns(features, k):
         loss, sums = _sum_columns(features, X, Y, codes, k, w, u)
@@ -246,37 +252,79 @@ def _sum_block(
     else:
         others = group_sums(codes, in_cells[:, None] * columns, k)
     left = np.vstack(factors)
-    products, cell_features = np.zeros((len(left), p)), np.zeros((0 if few else k, p))
-    phi = np.empty((b, p) if with_loss else (0, p), features.precision(X.dtype))
-    in_place = with_loss and phi.dtype == np.float64
-    for part in row_blocks(b, max(AT_ONCE // p, 256)):
-        psi = features.raw(X[part], phi[part] if in_place else None)
-        products += left[:, part] @ psi
-        if not few:
-            cell_features += group_sums(codes[part], in_cells[part, None] * psi, k)
-        if with_loss and not np.shares_memory(psi, phi):
-            phi[part] = psi
+    members = None if few else (codes, in_cells, k)
+    root = np.sqrt(in_loss) if with_loss else None
+    compute = _products
+    if features.device is not None:
+        from meanparity.solvers.device_sums import device_products  # for those who have a device
+
+        compute = device_products
+    products, cell_features, whitened, gram = compute(features, X, left, members, root)
     if few:
         cell_features, products = products[:k], products[k:]
     mass, targets, squares = others[:, 0], others[:, 1 : m + 1], others[:, m + 1 :]
     sums = CellSums(np.bincount(codes, minlength=k), mass, cell_features, targets, squares)
     if not with_loss:
         return None, there, sums
-    whiten(features, phi)
-    root = np.sqrt(in_loss).astype(phi.dtype)
-    if u is not None:
-        phi *= root[:, None]
     loss = LossSums(
         b,
         float(in_loss.sum()),
         products[0],
-        (root @ phi).astype(float),
-        (phi.T @ phi).astype(float),
+        whitened,
+        gram,
         products[1:].T,
         weighted.sum(axis=0),
         (weighted * Y).sum(axis=0),
     )
     return loss, there, sums
+
+
+def _products(
+    features: Any,
+    X: Features,
+    left: FloatArray,
+    members: Members | None,
+    root: FloatArray | None,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Products of the features of a block of b rows.
+
+    Parameters
+    ----------
+    features, X
+        The features and rows.
+    left : (f, b) array
+        What ψ is multiplied by.
+    members : tuple or None
+        The cell of each row, (b,), their weights, (b,), and the number of cells, to sum ψ in many
+        cells.
+    root : (b,) array or None
+        Square roots of the weights in the loss; None if no sums of φ are wanted.
+
+    Returns
+    -------
+    ``left ψ``, (f, p); sums of ψ in cells, (k, p); ``Σuφ``, (r,); ``Σuφφᵀ``, (r, r)
+    """
+    b, p = X.shape[0], features.width
+    products = np.zeros((len(left), p))
+    cell_features = np.zeros((0 if members is None else members[2], p))
+    phi = np.empty((0 if root is None else b, p), features.precision(X.dtype))
+    in_place = root is not None and phi.dtype == np.float64
+    for part in row_blocks(b, max(AT_ONCE // p, 256)):
+        psi = features.raw(X[part], phi[part] if in_place else None)
+        products += left[:, part] @ psi
+        if members is not None:
+            codes, in_cells, k = members
+            cell_features += group_sums(codes[part], in_cells[part, None] * psi, k)
+        if root is not None and not np.shares_memory(psi, phi):
+            phi[part] = psi
+    if root is None:
+        return products, cell_features, np.zeros(0), np.zeros((0, 0))
+    whiten(features, phi)
+    root = root.astype(phi.dtype)
+    if (root != 1.0).any():
+        phi *= root[:, None]
+    gram = phi.T @ phi
+    return products, cell_features, (root @ phi).astype(float), gram.astype(float)
 
 
 def _sum_columns(
