@@ -17,7 +17,7 @@ from meanparity.audit import audit, audit_errors
 from meanparity.audit.comparisons import share_of_draws
 from meanparity.audit.draws import Pool, number_of_draws
 from meanparity.audit.moments import Moments, difference_variances
-from meanparity.audit.proportions import share_limits
+from meanparity.audit.proportions import difference_limits, share_limits
 from meanparity.data import Groups
 from tests.oracles import metrics as oracle
 from tests.oracles import proportions
@@ -176,6 +176,47 @@ def test_two_equal_values_of_0_and_1_tell_little():
     for finding in audit(x, sensitive_features=s).findings:
         assert finding.p_value > 0.1
         assert finding.low < 0 < finding.high
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+@pytest.mark.parametrize("sizes", [(5, 5), (5, 500)])
+def test_simultaneous_intervals_contain_single_ones_where_all_values_are_equal(value, sizes):
+    s = np.repeat(["a", "b"], sizes)
+    for shares in ("sampled", "fixed"):
+        for f in audit(np.full(len(s), value), sensitive_features=s, shares=shares).findings:
+            assert f.low_all <= f.low < 0 < f.high <= f.high_all
+
+
+@pytest.mark.parametrize("sizes", [(5, 500), (30, 500), (300, 500), (5, 5), (30, 30), (100, 100)])
+def test_coverage_of_differences_of_proportions_by_enumeration(sizes):
+    """All outcomes of two binomials, weighted by their probabilities: no simulation."""
+    counts = np.arange(sizes[0] + 1)[:, None], np.arange(sizes[1] + 1)[None]
+    one, other = (count / n for count, n in zip(counts, sizes, strict=True))
+    low, high = difference_limits(one, sizes[0], other, sizes[1], 0.05)
+    for rate in (0.02, 0.1, 0.5, 0.88, 0.97):
+        for gap in (0.0, 0.05, 0.2):
+            first = rate + gap if rate <= 0.5 else rate - gap
+            pmf = stats.binom.pmf
+            likely = pmf(counts[0], sizes[0], first) * pmf(counts[1], sizes[1], rate)
+            inside = (low <= first - rate + 1e-12) & (high >= first - rate - 1e-12)
+            assert (likely * inside).sum() >= 0.94
+
+
+def test_limits_are_exact_on_request():
+    found = share_limits(0.5, 40, 0.05, exact=True)
+    assert [float(end) for end in found] == pytest.approx(proportions.exact_limits(20, 40, 0.05))
+
+
+def test_skewness_does_not_widen_the_comparison_of_two_groups_that_are_alike():
+    x = np.random.default_rng(0).lognormal(size=60)
+    alike, apart = (Groups.from_columns(np.repeat([0, 1], [n, 60 - n])) for n in (30, 10))
+    wide = []
+    for groups in (alike, apart):
+        moments = Moments.from_values(x, groups, sampled=False)
+        pool = Pool.from_values(x, groups, moments)
+        wide.append(pool.widenings(moments))
+        assert wide[-1][0] == pytest.approx(wide[-1][1])
+    assert 1.05 <= wide[0][0] < 1.06 < wide[1][0] < 1 + 1.5 * (2 + pool.skewness**2) / 60
 
 
 def test_any_two_values_are_proportions():

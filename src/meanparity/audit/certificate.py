@@ -216,7 +216,8 @@ def betting_bounds(
     """
     assert rows.groups is not None
     n = len(rows.values)
-    most_others = share_limits(moments.others, np.full(len(moments.others), float(n)), 0.1 * error)
+    sizes = np.full(len(moments.others), float(n))
+    most_others = share_limits(moments.others, sizes, 2 * _SHARE_ERROR * error, exact=True)
     bounds = []
     for j, others in enumerate(most_others[1]):
         inside = rows.groups.codes == j

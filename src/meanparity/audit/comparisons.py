@@ -16,12 +16,12 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from meanparity._typing import FloatArray
 from meanparity.audit.draws import draw_statistics
 from meanparity.audit.moments import NEGLIGIBLE, Moments, difference_variances
-from meanparity.audit.proportions import share_limits
+from meanparity.audit.proportions import difference_limits
 from meanparity.data.groups import Groups
 
 FEWEST_ROWS = 5  # rows that a group, and all other groups together, need if values are numbers
@@ -44,6 +44,10 @@ class Comparison(Protocol):
     @property
     def drawn(self) -> FloatArray:
         """Strengths in drawn samples without gaps, negative below zero: (B, k)."""
+
+    @property
+    def errors(self) -> FloatArray:
+        """Standard errors of the differences that the draws are about: (k,)."""
 
     def p_values(self) -> FloatArray:
         """p-values of no difference: (k,)."""
@@ -84,15 +88,15 @@ class NumberComparison:
         Means and variances of the groups.
     statistics : (B, k) array
         Studentised differences in drawn samples.
-    widening : float
-        Factor by which the drawn quantiles are too small.
+    widening : (k,) array
+        Factors by which the drawn quantiles are too small.
     error : float
         Probability of error at which a strength is 1.
     """
 
     moments: Moments
     statistics: FloatArray
-    widening: float
+    widening: FloatArray
     error: float
 
     @classmethod
@@ -109,7 +113,8 @@ class NumberComparison:
         """Draw samples and compute the statistic on each."""
         enough = moments.own_spread.any()
         if not enough:
-            return cls(moments, np.full((n_draws, len(moments.means)), np.inf), 1.0, error)
+            k = len(moments.means)
+            return cls(moments, np.full((n_draws, k), np.inf), np.ones(k), error)
         drawn = draw_statistics(values, groups, weight, moments, n_draws, rng)
         return cls(moments, *drawn, error)
 
@@ -148,6 +153,11 @@ class NumberComparison:
     def _strength(self, statistics: FloatArray) -> FloatArray:
         low, high = (np.where(self.told, end, 1.0) for end in self._ends)
         return np.asarray(np.where(statistics > 0, statistics / high, statistics / low))
+
+    @property
+    def errors(self) -> FloatArray:
+        """Standard errors of the differences, 0 where there are too few rows: (k,)."""
+        return np.where(self.told, self.moments.difference_errors, 0.0)
 
     def p_values(self) -> FloatArray:
         """The share of drawn samples with a strength at least as large: (k,)."""
@@ -216,13 +226,7 @@ class ShareComparison:
         """Limits of the differences, from those of both proportions."""
         moments, (rest, rest_sizes) = self.moments, self._rest
         own = np.clip(moments.means, 0.0, 1.0)
-        low, high = share_limits(own, moments.sizes, error)
-        rest_low, rest_high = share_limits(rest, rest_sizes, error)
-        difference = own - rest
-        return (
-            difference - np.hypot(own - low, rest_high - rest),
-            difference + np.hypot(high - own, rest - rest_low),
-        )
+        return difference_limits(own, moments.sizes, rest, rest_sizes, error)
 
     def limits_at(self, strength: float) -> Limits:
         """Limits at another probability of error."""
@@ -230,10 +234,10 @@ class ShareComparison:
 
     @property
     def _quantile(self) -> float:
-        return float(stats.norm.isf(self.error / 2))
+        return float(-special.ndtri(self.error / 2))
 
     def _error_at(self, strength: Any) -> Any:
-        return 2 * stats.norm.sf(strength * self._quantile)
+        return 2 * special.ndtr(-strength * self._quantile)
 
     @cached_property
     def strengths(self) -> FloatArray:
@@ -249,18 +253,28 @@ class ShareComparison:
         return np.where(negligible, 0.0, low)
 
     @cached_property
-    def drawn(self) -> FloatArray:
-        """Strengths of normal numbers that are correlated as the differences are: (B, k)."""
+    def _parts(self) -> FloatArray:
+        """Variance of each group's proportion, never zero: (k,)."""
         moments = self.moments
         counts = moments.sizes * np.clip(moments.means, 0.0, 1.0)
         smooth = (counts + 1) / (moments.sizes + 2)
-        parts = smooth * (1 - smooth) / moments.sizes
-        means = self.normal * np.sqrt(parts)
+        return np.asarray(smooth * (1 - smooth) / moments.sizes)
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        """Standard errors of the differences, never zero: (k,)."""
+        centred, shares = np.zeros((1, len(self._parts))), self.moments.shares[None]
+        variances = difference_variances(centred, self._parts[None], shares, np.inf)
+        return np.asarray(np.sqrt(variances[0]))
+
+    @cached_property
+    def drawn(self) -> FloatArray:
+        """Strengths of normal numbers that are correlated as the differences are: (B, k)."""
+        moments = self.moments
+        means = self.normal * np.sqrt(self._parts)
         weighted = moments.shares * means
         rest = (weighted.sum(axis=1, keepdims=True) - weighted) / moments.others
-        centred = np.zeros((1, len(parts)))
-        variances = difference_variances(centred, parts[None], moments.shares[None], np.inf)
-        return np.asarray((means - rest) / np.sqrt(variances) / self._quantile)
+        return np.asarray((means - rest) / self.errors / self._quantile)
 
     def p_values(self) -> FloatArray:
         """The probability of error at which a limit is zero: (k,)."""
@@ -272,12 +286,12 @@ class ShareComparison:
         sizes = self.moments.sizes
         noise = rest * (1 - rest) / rest_sizes
         needed = self._quantile * np.sqrt(rest * (1 - rest) / sizes + noise) + 0.5 / sizes
-        found = []
+        found, margin = [], float(special.ndtri(power))
         for sign, room in ((1, 1 - rest), (-1, rest)):
             size = needed
             for _ in range(50):
                 own = np.clip(rest + sign * size, 0.0, 1.0)
-                size = needed + stats.norm.ppf(power) * np.sqrt(own * (1 - own) / sizes + noise)
+                size = needed + margin * np.sqrt(own * (1 - own) / sizes + noise)
             found.append(np.where(size <= room, size, np.nan))
         return np.where(np.isnan(found).all(axis=0), np.inf, np.fmax(*found))
 

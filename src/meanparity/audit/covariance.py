@@ -96,6 +96,11 @@ class CovarianceComparison:
         """Strengths of resampled rows: (B, 1)."""
         return self._strength(self.statistics)[:, None]
 
+    @property
+    def errors(self) -> FloatArray:
+        """The standard error, 0 where there are too few rows: (1,)."""
+        return np.array([self.standard_error if self.told[0] else 0.0])
+
     def p_values(self) -> FloatArray:
         """p-value of no covariance: (1,)."""
         return share_of_draws(self.drawn, self.strengths)

@@ -53,10 +53,18 @@ class Pool:
         z = found / (spread or 1.0)
         return cls(found, spread, float(np.mean(z**3)), float(np.mean(z**4)))
 
-    @property
-    def widening(self) -> float:
-        """How much wider intervals are because the residuals are themselves few, or skewed."""
-        return 1 + 1.5 * (2 + self.skewness**2) / len(self.residuals)
+    def widenings(self, moments: Moments) -> FloatArray:
+        """How much wider intervals are because the residuals are few and their skewness, too: (k,).
+
+        The skewness counts as far as that of the group's mean is not cancelled by that of the mean
+        of all others: not at all for two groups that are alike.
+        """
+        third = self.scales(moments) ** 3 / moments.sizes**2
+        weighted = moments.shares**3 * third
+        rest = (weighted.sum() - weighted) / moments.others**3
+        asymmetry = (third - rest) / (third + rest)
+        skewness = self.skewness * asymmetry
+        return np.asarray(1 + 1.5 * (2 + skewness**2) / len(self.residuals))
 
     def scales(self, moments: Moments) -> FloatArray:
         """Spread of each group in units of the pool's: its own as far as it is known, (k,)."""
@@ -112,11 +120,11 @@ def draw_statistics(
     moments: Moments,
     n_draws: int,
     rng: np.random.Generator,
-) -> tuple[FloatArray, float]:
+) -> tuple[FloatArray, FloatArray]:
     """Studentised differences between each group and the others, (B, k), where no gap differs.
 
-    The second value is the factor by which intervals are widened because the pool is finite. A
-    drawn group without spread gives an infinite statistic.
+    The second value, (k,), has the factors by which intervals are widened because the pool is
+    finite. A drawn group without spread gives an infinite statistic.
     """
     pool = Pool.from_values(values, groups, moments)
     k = len(moments.means)
@@ -138,7 +146,7 @@ def draw_statistics(
     scales = pool.scales(moments)
     means *= scales
     parts *= scales**2
-    return _studentise(means, parts, moments, rng), pool.widening
+    return _studentise(means, parts, moments, rng), pool.widenings(moments)
 
 
 def _studentise(

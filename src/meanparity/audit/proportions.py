@@ -12,7 +12,9 @@ from meanparity._typing import FloatArray
 _RARE, _COMMON = 5.0, 15.0  # counts up to which limits are exact, and from which they are Jeffreys'
 
 
-def share_limits(shares: Any, sizes: Any, error: Any) -> tuple[FloatArray, FloatArray]:
+def share_limits(
+    shares: Any, sizes: Any, error: Any, *, exact: bool = False
+) -> tuple[FloatArray, FloatArray]:
     """Limits of proportions, each of which fails with a probability of about `error` / 2.
 
     Up to five events, or five rows without one, they are the exact limits of Clopper and Pearson,
@@ -24,6 +26,8 @@ def share_limits(shares: Any, sizes: Any, error: Any) -> tuple[FloatArray, Float
     ----------
     shares, sizes, error : floats or arrays that broadcast
         Observed proportions, numbers of rows, and the probability of error.
+    exact : bool, default=False
+        Whether limits are those of Clopper and Pearson for any number of events.
 
     References
     ----------
@@ -40,9 +44,33 @@ def share_limits(shares: Any, sizes: Any, error: Any) -> tuple[FloatArray, Float
     )
     counts = np.clip(shares, 0.0, 1.0) * sizes
     fewer = np.minimum(counts, sizes - counts)
-    shift = np.clip((fewer - _RARE) / (_COMMON - _RARE), 0.0, 1.0) / 2
+    shift = np.clip((fewer - _RARE) / (_COMMON - _RARE), 0.0, 0.0 if exact else 1.0) / 2
     low = _lower_limit(counts, sizes, shift, error / 2)
     return low, 1 - _lower_limit(sizes - counts, sizes, shift, error / 2)
+
+
+def difference_limits(
+    one: Any, one_sizes: Any, other: Any, other_sizes: Any, error: Any
+) -> tuple[FloatArray, FloatArray]:
+    """Limits of differences between two proportions, from the limits of each.
+
+    References
+    ----------
+    Newcombe, R. G. (1998). Interval estimation for the difference between independent proportions.
+    Statistics in Medicine 17.
+
+    Examples
+    --------
+    >>> [round(float(end), 2) for end in difference_limits(0.0, 5, 0.5, 40, 0.05)]
+    [-0.65, 0.04]
+    """
+    low, high = share_limits(one, one_sizes, error)
+    other_low, other_high = share_limits(other, other_sizes, error)
+    difference = np.asarray(one) - np.asarray(other)
+    return (
+        difference - np.hypot(one - low, other_high - other),
+        difference + np.hypot(high - one, other - other_low),
+    )
 
 
 def _lower_limit(

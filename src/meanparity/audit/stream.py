@@ -52,7 +52,10 @@ class AuditStream:
     ``gap ± σ/√n · sqrt((1 + 1/(nρ²)) · (log(1 + nρ²) − 2 log(α/k)))``
 
     for k groups and an error probability α, where ρ makes the intervals narrowest at `focus` rows.
-    A single look at n rows would have an interval of about two thirds of the width.
+    A single look at n rows would have an interval of about two thirds of the width. A group of few
+    rows may not have shown its rare or large values yet. Its variance is therefore computed with
+    two more rows, as far from its mean as the most distant value of the stream; for many rows that
+    is negligible. While all values of the stream are equal, nothing is told.
 
     Parameters
     ----------
@@ -93,6 +96,7 @@ class AuditStream:
             raise ValueError(f"focus={focus!r} is not a number of rows. Pass 1 or more.")
         k = len(self.groups)
         self._counts, self._means, self._squares = np.zeros(k), np.zeros(k), np.zeros(k)
+        self._low, self._high = np.inf, -np.inf
 
     @property
     def n_rows(self) -> int:
@@ -117,6 +121,8 @@ class AuditStream:
         self._squares[place] += squares + step**2 * before * counts / total
         self._means[place] += step * counts / total
         self._counts[place] = total
+        self._low = min(self._low, float(values.min()))
+        self._high = max(self._high, float(values.max()))
         return self
 
     def findings(self) -> tuple[StreamFinding, ...]:
@@ -127,8 +133,11 @@ class AuditStream:
             return tuple(StreamFinding(group, *nothing) for group in self.groups)
         means = np.where(counts > 0, self._means, np.nan)
         gaps = means - float(counts @ self._means) / n
-        margins = self._margins(n, np.nan_to_num(gaps))
-        margins[np.minimum(counts, n - counts) < _FEWEST_ROWS] = np.inf
+        extents = np.maximum(self._high - self._means, self._means - self._low)
+        extents = np.where((counts > 0) & (self._high > self._low), extents, 0.0)
+        margins = half_widths(
+            counts, self._squares, np.nan_to_num(gaps), extents, 1 - self.confidence, self.focus
+        )
         return tuple(
             StreamFinding(
                 group,
@@ -141,18 +150,6 @@ class AuditStream:
             for j, group in enumerate(self.groups)
         )
 
-    def _margins(self, n: float, gaps: FloatArray) -> FloatArray:
-        """Half widths of the intervals: (k,)."""
-        counts = np.maximum(self._counts, 1.0)
-        shares, inside = counts / n, self._squares / np.maximum(self._counts - 1, 1)
-        every = shares * inside
-        variances = inside / shares - 2 * inside + every.sum() + shares @ gaps**2
-        error = (1 - self.confidence) / len(gaps)
-        # the best ρ² at `focus` rows, from the references (their appendix on tuning)
-        scale = (-2 * np.log(error) + np.log(1 - 2 * np.log(error))) / self.focus
-        width = (1 + 1 / (n * scale)) * (np.log1p(n * scale) - 2 * np.log(error)) / n
-        return np.asarray(np.sqrt(np.maximum(variances, 0.0) * width))
-
     def __str__(self) -> str:
         lines = [f"{self.n_rows:,} rows so far. Intervals hold at all times together"]
         lines[0] += f" with {100 * self.confidence:g} % confidence, for many rows."
@@ -163,3 +160,40 @@ class AuditStream:
             gap = format_number(finding.gap) if finding.size else "unknown"
             lines.append(f"{finding.group} ({finding.size:,} rows): gap {gap}, {interval}")
         return "\n".join(lines)
+
+
+def half_widths(
+    counts: FloatArray,
+    squares: FloatArray,
+    gaps: FloatArray,
+    extents: FloatArray,
+    error: float,
+    focus: int,
+) -> FloatArray:
+    """Half widths of the intervals of k groups, of one stream or of many: (..., k).
+
+    Parameters
+    ----------
+    counts, squares, gaps : (..., k) arrays
+        Number of rows of each group, sum of their squared distances from its mean, and its gap.
+    extents : (..., k) array
+        Distance between the mean of each group and the most distant value of the stream; 0 for
+        groups without rows.
+    error : float
+        Probability that any interval ever fails.
+    focus : int
+        Number of rows at which intervals are narrowest.
+    """
+    n = counts.sum(axis=-1, keepdims=True)
+    rows = np.maximum(counts, 1.0)
+    shares = rows / n
+    inside = squares / np.maximum(counts - 1, 1) + 2 * extents**2 / rows
+    every = (shares * (inside + gaps**2)).sum(axis=-1, keepdims=True)
+    variances = inside / shares - 2 * inside + every
+    error = error / counts.shape[-1]
+    # the best ρ² at `focus` rows, from the references (their appendix on tuning)
+    scale = (-2 * np.log(error) + np.log(1 - 2 * np.log(error))) / focus
+    width = (1 + 1 / (n * scale)) * (np.log1p(n * scale) - 2 * np.log(error)) / n
+    few = np.minimum(counts, n - counts) < _FEWEST_ROWS
+    equal = (extents <= 0).all(axis=-1, keepdims=True)
+    return np.asarray(np.where(few | equal, np.inf, np.sqrt(np.maximum(variances, 0.0) * width)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 from sklearn.utils import check_random_state
 
 from meanparity._typing import FloatArray
@@ -57,8 +57,8 @@ class Subject:
     def simultaneous(self, family: Family) -> Limits:
         """Limits that hold together with all others of the family: (k,) each."""
         strength = family.strength
-        quantile = strength * float(stats.norm.isf(family.error / 2))
-        return self.to_gaps(self.comparison.limits_at(strength), 2 * float(stats.norm.sf(quantile)))
+        quantile = -strength * float(special.ndtri(family.error / 2))
+        return self.to_gaps(self.comparison.limits_at(strength), 2 * float(special.ndtr(-quantile)))
 
 
 @dataclass(eq=False)
@@ -105,16 +105,19 @@ class Family:
 
     @property
     def strength(self) -> float:
-        """The strength that no gap of the family exceeds by chance, at the stated confidence."""
-        return float(np.quantile(self.widths, 1 - self.error, method="higher"))
+        """The strength that no gap of the family exceeds by chance, at the stated confidence.
+
+        It is never below 1, so that simultaneous intervals contain those of single groups.
+        """
+        return max(float(np.quantile(self.widths, 1 - self.error, method="higher")), 1.0)
 
     def _with_shares(self, comparison: Comparison, moments: Moments) -> FloatArray:
         """Strengths of gaps whose shares are drawn as well: (B, k)."""
         rows = max(round(float(moments.sizes.sum())), 1)
         shares = self.rng.multinomial(rows, moments.shares, size=self.n_draws) / rows
         noise = np.sqrt(moments.shares * moments.others / rows)
-        share_strengths = (moments.shares - shares) / noise / stats.norm.isf(self.error / 2)
-        a = moments.others * np.where(comparison.told, moments.difference_errors, 0.0)
+        share_strengths = (moments.shares - shares) / noise / -special.ndtri(self.error / 2)
+        a = moments.others * comparison.errors
         b = moments.differences * moments.share_errors
         total = np.maximum(np.hypot(a, b), 1e-300)
         found = (a * comparison.drawn + b * share_strengths) / total

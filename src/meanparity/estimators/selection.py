@@ -185,7 +185,8 @@ def _margins(between: Functionals, values: FloatArray) -> FloatArray:
 
     A pooled gap of held-out values has the sampling error of its rows, and the gap of one fit has
     an error of the same size, from the rows to which it was fitted. The residual variance is that
-    of all rows, because a small group does not show its own.
+    of all rows, because a small group does not show its own, or that of the rows which a gap
+    compares if it is larger.
     """
     n, k = len(values), between.table.shape[0]
     weights = np.ones(n) if between.weights is None else between.weights
@@ -196,9 +197,11 @@ def _margins(between: Functionals, values: FloatArray) -> FloatArray:
     explained = np.linalg.lstsq(gram, between.apply(centred), rcond=None)[0]
     residuals = centred - between.spread(explained)
     variance = (residuals**2).sum(axis=0) / max(n - len(between) - 1, 1)
-    rows = np.asarray(between.units @ table.T) ** 2 @ squares
-    quantile = stats.norm.isf((1 - _CONFIDENCE) / max(len(rows), 1))
-    return np.asarray(quantile * np.sqrt(2 * np.outer(rows, variance)))
+    coefficients = np.asarray(between.units @ table.T) ** 2  # of each cell, in each gap
+    quantile = stats.norm.isf((1 - _CONFIDENCE) / max(len(coefficients), 1))
+    own = group_sums(between.codes, (weights[:, None] * residuals) ** 2, k)
+    variances = np.maximum(coefficients @ own, np.outer(coefficients @ squares, variance))
+    return np.asarray(quantile * np.sqrt(2 * variances))
 
 
 def require_leave_one_out(

@@ -1,0 +1,153 @@
+"""Calibration by group, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from meanparity._typing import FloatArray
+from meanparity.audit.checks import check_probability
+from meanparity.metrics import prediction_errors
+from meanparity.metrics.gaps import check_predictions
+
+_FEWEST_ROWS = 10
+_RESAMPLED_ROWS = 2000  # with more, the statistics are normal
+_DRAWS = 1999
+_BATCH = 2**20
+
+
+@dataclass(frozen=True)
+class CalibrationFinding:
+    """How the outcomes of a group depend on its predictions, with uncertainty.
+
+    Parameters
+    ----------
+    group : hashable
+        The group.
+    size : int
+        Number of rows with positive weight.
+    bias, bias_low, bias_high : float
+        Mean outcome minus mean prediction, and its interval.
+    slope, slope_low, slope_high : float
+        Slope of the linear regression of outcomes on predictions in the group, and its interval;
+        NaN if all predictions of the group are equal. Intervals are infinite where there are too
+        few rows to tell (fewer than ten, or none that differ).
+    """
+
+    group: Hashable
+    size: int
+    bias: float
+    bias_low: float
+    bias_high: float
+    slope: float
+    slope_low: float
+    slope_high: float
+
+
+def audit_calibration(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    confidence: float = 0.95,
+    random_state: Any = 0,
+) -> tuple[CalibrationFinding, ...]:
+    """Bias and slope of the predictions in each group, with intervals.
+
+    Intervals are those of a bootstrap-t, each for itself: rows of the group are resampled, and the
+    studentised bias and slope computed on each sample.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        Outcomes and predictions.
+    sensitive_features : array-like of shape (n,) or (n, r), or data frame
+        Sensitive columns.
+    sample_weight : array-like of shape (n,), optional
+        Sampling weights of the rows.
+    confidence : float, default=0.95
+        Confidence of each interval.
+    random_state : int, RandomState or None, default=0
+        Random seed of the samples.
+
+    Returns
+    -------
+    tuple of CalibrationFinding
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> g, s = rng.normal(size=600), np.repeat(["a", "b"], 300)
+    >>> y = g * np.where(s == "a", 1.0, 2.0) + rng.normal(size=600)
+    >>> found = audit_calibration(y, g, sensitive_features=s)
+    >>> [f.slope_low < (1 if f.group == "a" else 2) < f.slope_high for f in found]
+    [True, True]
+    """
+    confidence = check_probability(confidence, "confidence")
+    errors = -prediction_errors(y_true, y_pred, "signed")  # checks both
+    values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+    found = []
+    for j, key in enumerate(groups.keys):
+        rows = (groups.codes == j) & (weight > 0)
+        part = errors[rows], values.reshape(-1)[rows], weight[rows]
+        bias, slope = _intervals(*part, 1 - confidence, rng)
+        found.append(CalibrationFinding(key, int(rows.sum()), *bias, *slope))
+    return tuple(found)
+
+
+def _intervals(
+    errors: FloatArray,
+    values: FloatArray,
+    weight: FloatArray,
+    error: float,
+    rng: np.random.Generator,
+) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """Bias and slope, each with its limits."""
+    n = len(values)
+    estimates, se = (part[:, 0] for part in _statistics(errors[None], values[None], weight[None]))
+    if n < _FEWEST_ROWS:
+        drawn = np.full((2, 1), np.inf)
+    elif n > _RESAMPLED_ROWS:
+        drawn = rng.standard_normal((2, _DRAWS))
+    else:
+        parts, step = [], max(1, _BATCH // n)
+        for start in range(0, _DRAWS, step):
+            rows = rng.integers(0, n, (min(step, _DRAWS - start), n))
+            found, ses = _statistics(errors[rows], values[rows], weight[rows])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                t = (found - estimates[:, None]) / ses
+            parts.append(np.where(ses > 0, t, np.inf))
+        drawn = np.hstack(parts)
+    limits = []
+    for i in range(2):
+        ends = np.quantile(drawn[i], [error / 2, 1 - error / 2], method="nearest")
+        known = np.isfinite(ends).all() and se[i] > 0
+        low, high = estimates[i] - se[i] * ends[::-1] if known else (-np.inf, np.inf)
+        limits.append((float(estimates[i]), float(low), float(high)))
+    if not np.ptp(values) > 0:
+        limits[1] = (np.nan, -np.inf, np.inf)
+    bias, (slope, low, high) = limits
+    return bias, (1 + slope, 1 + low, 1 + high)
+
+
+def _statistics(
+    errors: FloatArray, values: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Bias, and slope of the errors, of B samples, and their standard errors: (2, B) each."""
+    n, total = values.shape[1], weight.sum(axis=1, keepdims=True)
+    bias = (weight * errors).sum(axis=1, keepdims=True) / total
+    g = values - (weight * values).sum(axis=1, keepdims=True) / total
+    e, square = errors - bias, (weight * g**2).sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = (weight * g * e).sum(axis=1, keepdims=True) / square
+        of_bias = ((weight * e) ** 2).sum(axis=1) * n / max(n - 1, 1) / total[:, 0] ** 2
+        residuals = weight * g * (e - slope * g)
+        of_slope = (residuals**2).sum(axis=1) * n / max(n - 2, 1) / square[:, 0] ** 2
+    estimates = np.stack([bias[:, 0], slope[:, 0]])
+    return estimates, np.sqrt(np.nan_to_num(np.stack([of_bias, of_slope])))
