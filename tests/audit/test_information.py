@@ -40,16 +40,16 @@ def test_the_estimate_is_that_of_the_metric():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "shift"), [(300, 0.0), (300, 0.5), (300, 1.5), (2000, 1.0)])
+@pytest.mark.parametrize(("n", "shift"), [(300, 0.0), (300, 0.5), (300, 1.5)])
 def test_intervals_of_information_cover(n, shift):
-    """In 300 samples; 94 % of them could be below 90.9 % in one of 80."""
+    """In 100 samples; a coverage of 94 % is below 88.7 % in one test of 80."""
     rng = np.random.default_rng([5, n])
     truth, inside = information_of_a_shift(shift), 0
-    for _ in range(300):
+    for _ in range(100):
         known, other, s = sample(rng, n, shift)
         found = audit_separation(known, other, sensitive_features=s)
         inside += found.low - 1e-12 <= truth <= found.high + 1e-12
-    assert inside >= 0.909 * 300
+    assert inside >= 0.887 * 100
 
 
 def test_calibration_is_that_of_the_metric():
@@ -81,12 +81,12 @@ def test_calibration_of_few_rows_or_equal_predictions_is_not_told():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["normal", "exponential", "uneven"])
-@pytest.mark.parametrize("n", [30, 300])
+@pytest.mark.parametrize("n", [30, 200])
 def test_intervals_of_calibration_cover(kind, n):
-    """In 400 samples; of skewed or uneven errors of 30 rows one or two per cent less."""
+    """In 200 samples; at 30 rows of skewed or uneven errors 92 % is enough."""
     rng = np.random.default_rng([6, n])
     inside = np.zeros(2)
-    for i in range(400):
+    for i in range(200):
         g = rng.normal(size=n)
         noise = rng.normal(size=n) if kind != "exponential" else rng.exponential(size=n) - 1
         y = 0.5 + 0.7 * g + noise * (1 + np.abs(g) if kind == "uneven" else 1.0)
@@ -97,4 +97,4 @@ def test_intervals_of_calibration_cover(kind, n):
             found.slope_low <= 0.7 <= found.slope_high,
         )
     least = 0.92 if n == 30 else 0.94
-    assert (inside / 400 >= least - 2.24 * np.sqrt(least * (1 - least) / 400)).all()
+    assert (inside / 200 >= least - 2.24 * np.sqrt(least * (1 - least) / 200)).all()
