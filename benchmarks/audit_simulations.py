@@ -178,6 +178,7 @@ class Case:
 
 HARD = (
     Case("lognormal 1", "5 / 500"),
+    Case("lognormal 1", "30 / 30", 0, "sampled"),
     Case("lognormal 1", "30 / 500", 3, "sampled"),
     Case("lognormal 1", "10 × 30"),
     Case("lognormal 1", "10, lopsided", 3, "sampled"),
