@@ -4,7 +4,6 @@ from meanparity.audit.auditing import audit
 from meanparity.audit.calibration import CalibrationFinding, audit_calibration
 from meanparity.audit.certificate import Certificate, parity_certificate
 from meanparity.audit.errors import audit_errors
-from meanparity.audit.information import InformationGap, audit_separation, audit_sufficiency
 from meanparity.audit.proxies import Proxies, proxies
 from meanparity.audit.result import Audit, GroupFinding
 from meanparity.audit.stream import AuditStream, StreamFinding
@@ -15,14 +14,11 @@ __all__ = [
     "CalibrationFinding",
     "Certificate",
     "GroupFinding",
-    "InformationGap",
     "Proxies",
     "StreamFinding",
     "audit",
     "audit_calibration",
     "audit_errors",
-    "audit_separation",
-    "audit_sufficiency",
     "parity_certificate",
     "proxies",
 ]

@@ -246,20 +246,6 @@ def _information(
     y_true: Any, y_pred: Any, sensitive_features: Any, sample_weight: Any, *, given: int
 ) -> float:
     """Information of (y, ŷ) about the group beyond that of one of them, as a share."""
-    gained, unknown, weight = information_scores(
-        y_true, y_pred, sensitive_features, sample_weight, given=given
-    )
-    total = float(weight @ unknown)
-    return float(np.clip(weight @ gained / total, 0.0, 1.0)) if total > 0 else 0.0
-
-
-def information_scores(
-    y_true: Any, y_pred: Any, sensitive_features: Any, sample_weight: Any, *, given: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Scores of the rows whose means are the information and the entropy, and weights: (n,) each.
-
-    `given` is the position in (y, ŷ) of the one that is known anyway.
-    """
     errors = prediction_errors(y_true, y_pred, "signed")  # checks both
     values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
     values = values.reshape(-1)
@@ -281,7 +267,8 @@ def information_scores(
     known = _log_probabilities(np.hstack([one, one**2]), groups, weight)
     products = np.hstack([both, both**2, both[:, :1] * both[:, 1:]])
     more = _log_probabilities(products, groups, weight)
-    return more - known, -known, weight
+    gained, unknown = (np.average(part, weights=weight) for part in (more - known, -known))
+    return float(np.clip(gained / unknown, 0.0, 1.0)) if unknown > 0 else 0.0
 
 
 def _log_probabilities(X: FloatArray, groups: Groups, weight: FloatArray) -> FloatArray:
