@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -59,6 +61,58 @@ def test_the_demo_prints_what_the_first_steps_show(tmp_path):
         assert str(picture) in done.stdout
     assert done.stdout.splitlines()[-1].endswith(str(tmp_path / "output" / "report.html"))
     assert "held-out rows" in (tmp_path / "output" / "report.html").read_text("utf-8")
+
+
+ROOMS = [
+    "audit",
+    "baselines",
+    "constraints",
+    "data",
+    "datasets",
+    "displays",
+    "kernels",
+    "losses",
+    "metrics",
+    "persistence",
+    "report",
+    "solvers",
+    "statistics",
+    "tables",
+    "tradeoff",
+]
+# shown on pages of the guide, with what surrounds them
+SHOWN_ON_PAGES = {
+    "ConstrainedProblem",
+    "Ends",
+    "LinearFeatures",
+    "Slider",
+    "TableModel",
+    "evaluated_solution",
+    "export_onnx",
+    "solve_each_penalty",
+    "stored",
+}
+
+
+@pytest.mark.parametrize("room", ["", *ROOMS])
+def test_every_public_name_is_in_the_reference_with_an_example(room):
+    module = importlib.import_module(f"meanparity.{room}".strip("."))
+    pages = " ".join(page.read_text("utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
+    for name in module.__all__:
+        public = getattr(module, name)
+        if not (inspect.isclass(public) or inspect.isfunction(public)):
+            continue
+        assert re.search(rf"^   {name}$", pages, re.MULTILINE), name
+        assert "\n    See Also\n" in public.__doc__, name
+        assert "\n    Examples\n" in public.__doc__ or name in SHOWN_ON_PAGES, name
+
+
+def test_the_reference_has_no_names_that_are_gone():
+    for page in sorted((ROOT / "docs" / "api").glob("*.md")):
+        text = page.read_text("utf-8")
+        module = re.search(r"currentmodule:: (\S+)", text)
+        for name in re.findall(r"^   (\w+)$", text, re.MULTILINE) if module else []:
+            assert hasattr(importlib.import_module(module[1]), name), f"{page.name}: {name}"
 
 
 def test_the_readme_is_short_enough_to_be_read():

@@ -11,7 +11,21 @@ _PACKAGE = str(Path(__file__).parent)
 
 
 class ParityWarning(UserWarning):
-    """A fit needs attention: for example, a gap is left, or all predictions are equal."""
+    """A fit needs attention: for example, a gap is left, or all predictions are equal.
+
+    See Also
+    --------
+    MeanParity : ``min_group_size`` says which groups are called small.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always", ParityWarning)
+    ...     warnings.warn("1 group of fewer than 10 rows", ParityWarning)
+    >>> told[0].category.__name__
+    'ParityWarning'
+    """
 
 
 class DataUnavailableError(OSError):

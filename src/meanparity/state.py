@@ -118,6 +118,15 @@ def stored(
         this package; take one like "mine/Steps".
     predicts_with, anonymous, fits_with, left_out
         See `Kind`. An estimator with `predict` needs `predicts_with`.
+
+    Returns
+    -------
+    function
+        A decorator of classes.
+
+    See Also
+    --------
+    save : Writes objects of the class.
     """
 
     def register(cls: type[T]) -> type[T]:

@@ -89,6 +89,12 @@ def audit(
     Audit
         The findings, which can be printed or converted with `to_frame`, `to_dict` and `to_json`.
 
+    See Also
+    --------
+    audit_errors : Compares errors.
+    parity_certificate : Bounds the gaps of a model in the population.
+    AuditStream : May be looked at again and again.
+
     Notes
     -----
     A p-value above 0.05 does not show that there is no gap. Look at the interval and at the

@@ -36,6 +36,19 @@ class CalibrationFinding:
         Slope of the linear regression of outcomes on predictions in the group, and its interval;
         NaN if all predictions of the group are equal. Intervals are infinite where there are too
         few rows to tell (fewer than ten, or none that differ).
+
+    See Also
+    --------
+    audit_calibration : Makes them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanparity.audit import audit_calibration
+    >>> rng = np.random.default_rng(0)
+    >>> y, s = rng.normal(size=200), np.arange(200) % 2
+    >>> [found.group for found in audit_calibration(y, y, sensitive_features=s)]
+    [0, 1]
     """
 
     group: Hashable
@@ -78,6 +91,10 @@ def audit_calibration(
     Returns
     -------
     tuple of CalibrationFinding
+
+    See Also
+    --------
+    meanparity.metrics.calibration_by_group : The numbers without intervals.
 
     Examples
     --------

@@ -46,6 +46,20 @@ class Certificate:
         Number of rows.
     absent : tuple
         Known groups without rows, about which nothing is said.
+
+    See Also
+    --------
+    parity_certificate : Makes one.
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.audit import parity_certificate
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(400, random_state=0)
+    >>> model = ParityRidge().fit(X[:200], y[:200], sensitive_features=s[:200])
+    >>> parity_certificate(model, X[200:], s[200:], X_train=X[:200]).n_rows
+    200
     """
 
     bound: float
@@ -141,6 +155,10 @@ def parity_certificate(
     Returns
     -------
     Certificate
+
+    See Also
+    --------
+    audit : Gaps of given predictions, with intervals.
 
     References
     ----------

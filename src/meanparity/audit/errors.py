@@ -36,6 +36,11 @@ def audit_errors(
     Audit
         Its means are mean errors, its gaps are differences of mean errors.
 
+    See Also
+    --------
+    audit : Compares predictions or outcomes.
+    meanparity.metrics.error_gap : The gap without an interval.
+
     Examples
     --------
     >>> import numpy as np

@@ -32,6 +32,18 @@ class Proxies:
     joint : float
         R² of a linear regression on all columns together. It is computed on the same rows as the
         regression, so it grows with the number of columns even if they carry no information.
+
+    See Also
+    --------
+    proxies : Makes them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanparity.audit import proxies
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> proxies(X, sensitive_features=X[:, 0] > 0).columns[0][0]
+    'x0'
     """
 
     columns: tuple[tuple[str, float], ...]
@@ -71,6 +83,10 @@ def proxies(X: Any, *, sensitive_features: Any, sample_weight: Any = None) -> Pr
     Returns
     -------
     Proxies
+
+    See Also
+    --------
+    audit : Gaps between the groups.
 
     Examples
     --------

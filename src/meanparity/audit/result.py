@@ -54,6 +54,18 @@ class GroupFinding:
         over all rows.
     label : str
         The group as text, such as "F" or "male=0, black=1".
+
+    See Also
+    --------
+    audit : Makes them, one for each group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanparity.audit import audit
+    >>> finding = audit(np.arange(60.0), sensitive_features=np.arange(60) % 2).findings[0]
+    >>> bool(finding.low < finding.gap < finding.high)
+    True
     """
 
     group: Hashable
@@ -117,6 +129,18 @@ class Audit:
         What the weights were said to mean, if there were any.
     left_out : tuple
         Strata that contain only one group, in which nothing can be compared.
+
+    See Also
+    --------
+    audit : Makes one.
+
+    Examples
+    --------
+    >>> from meanparity.audit import audit
+    >>> import numpy as np
+    >>> found = audit(np.arange(60.0), sensitive_features=np.arange(60) % 2)
+    >>> [finding.size for finding in found.findings]
+    [30, 30]
     """
 
     findings: tuple[GroupFinding, ...]

@@ -30,6 +30,19 @@ class StreamFinding:
         Mean of its values, and its difference from the overall mean; NaN without rows.
     low, high : float
         Interval of the gap; infinite while there are too few rows to tell.
+
+    See Also
+    --------
+    AuditStream : Makes them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanparity.audit import AuditStream
+    >>> values, s = np.random.default_rng(0).random(100), np.arange(100) % 2
+    >>> found = AuditStream([0, 1]).update(values, s).findings()
+    >>> [finding.size for finding in found]
+    [50, 50]
     """
 
     group: Hashable
@@ -65,6 +78,10 @@ class AuditStream:
         Confidence that all intervals hold at all times.
     focus : int, default=1000
         Number of rows at which intervals are narrowest. It may not depend on the rows.
+
+    See Also
+    --------
+    audit : One look at a fixed number of rows.
 
     References
     ----------

@@ -63,6 +63,10 @@ class BarycenterRegressor(AwareBaseline):
     n_features_in_, feature_names_in_
         Number and names of the columns of X in `fit`.
 
+    See Also
+    --------
+    meanparity.ParityAdjusted : Equal means by the smallest correction.
+
     Notes
     -----
     The distributions are those of the training rows: a value has its mid-rank among the predictions

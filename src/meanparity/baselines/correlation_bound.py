@@ -77,6 +77,10 @@ class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
     n_features_in_, feature_names_in_
         Number and names of the columns of X in `fit`.
 
+    See Also
+    --------
+    UnfairnessPenaltyRidge : The same bound by a penalty.
+
     Notes
     -----
     The first stage is least squares, so that S and U are uncorrelated; the authors' code uses the

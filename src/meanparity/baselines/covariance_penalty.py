@@ -71,6 +71,11 @@ class CovariancePenaltyRidge(PenaltyRidge):
     n_features_in_, feature_names_in_
         Number and names of the columns of X in `fit`.
 
+    See Also
+    --------
+    MeanPenaltyRidge : A penalty on the gaps of means.
+    meanparity.CovarianceParity : The constraint that it approaches.
+
     Notes
     -----
     Sensitive numbers and booleans are used as they are, however many values they have; text and

@@ -59,6 +59,11 @@ class MeanPenaltyRidge(PenaltyRidge):
     n_features_in_, feature_names_in_
         Number and names of the columns of X in `fit`.
 
+    See Also
+    --------
+    CovariancePenaltyRidge : A penalty on covariances.
+    meanparity.MeanParity : The constraint that it approaches.
+
     References
     ----------
     Wei, S., Liu, J., Li, B. and Zha, H. (2023). Mean Parity Fair Regression in RKHS. AISTATS.

@@ -81,6 +81,10 @@ class ReductionRegressor(Baseline):
     n_features_in_, feature_names_in_
         Number and names of the columns of X in `fit`.
 
+    See Also
+    --------
+    BarycenterRegressor : Equal distributions by moving predictions.
+
     Notes
     -----
     The constraint is about the mixture as a random predictor, `sample_predictions`. The mean of

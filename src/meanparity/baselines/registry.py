@@ -48,6 +48,10 @@ class Method:
     is_random : bool
         Whether the method's guarantee is about a random predictor, see `mixture`.
 
+    See Also
+    --------
+    meanparity.tables.compare_methods : Runs methods on a table.
+
     Examples
     --------
     >>> X, y, s = [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0], ["a", "b", "a", "b"]

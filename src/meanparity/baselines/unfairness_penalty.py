@@ -61,6 +61,10 @@ class UnfairnessPenaltyRidge(BoundedRegression):
     n_features_in_, feature_names_in_
         Number and names of the columns of X in `fit`.
 
+    See Also
+    --------
+    CorrelationBoundedRegression : The same bound in closed form.
+
     Notes
     -----
     Several sensitive columns are put side by side. A column of categories has an indicator for

@@ -62,6 +62,26 @@ class Constraint(Documented, BaseEstimator, ABC):  # type: ignore[misc]
         are continuous.
     intersectional, continuous, missing, scale, parity_on, weight_scope, min_group_size, pooling
         Defaults of the parameters that `MeanParity` describes, for constraints without them.
+
+    See Also
+    --------
+    LinearParity : Given weights, without a class.
+    Functionals : What `functionals` returns.
+
+    Examples
+    --------
+    >>> class First(Constraint):
+    ...     needs_rows = ""
+    ...     def functionals(self, rows):
+    ...         member = rows.groups.codes == 0
+    ...         weights = member / member.sum() - 1 / rows.n_rows
+    ...         return Functionals.from_weights(weights[:, None], [0.0], ["first group"])
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.constraints import Functionals
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> list(ParityRidge(constraint=First()).fit(X, y, sensitive_features=s).gaps_)
+    ['first group']
     """
 
     name: ClassVar[str] = ""

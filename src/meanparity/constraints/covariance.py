@@ -41,6 +41,10 @@ class CovarianceParity(Constraint):
     continuous, missing, scale, parity_on, weight_scope, min_group_size
         See `MeanParity`.
 
+    See Also
+    --------
+    MeanParity : Equal means of groups, or zero covariance with powers of a number.
+
     Notes
     -----
     Numbers and booleans are used as they are; text and categories become one indicator for each

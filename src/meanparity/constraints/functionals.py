@@ -40,6 +40,17 @@ class Functionals:
         w, all ones if None.
     unconstrained : tuple of (str, int)
         Strata in which there is nothing to equalise, because only one group occurs, and their rows.
+
+    See Also
+    --------
+    Constraint : Turns rows into functionals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weights = np.repeat([[0.5], [-0.5]], 2, axis=0)  # of the rows, in one condition
+    >>> Functionals.from_weights(weights, [0.0], ["first two minus last two"]).count
+    1
     """
 
     codes: IntArray

@@ -31,6 +31,10 @@ class LinearParity(Constraint):
     scale, weight_scope, min_group_size
         See `MeanParity`.
 
+    See Also
+    --------
+    Constraint : A class of your own, which also works on pools and in folds.
+
     Notes
     -----
     The weights belong to the training rows, so this constraint cannot be cross-validated and cannot

@@ -62,6 +62,11 @@ class MeanParity(Constraint):
         The standard errors, and the most that each gap can be, are in the fitted attribute
         `gap_limits_`.
 
+    See Also
+    --------
+    ResidualParity : Equal mean errors.
+    CovarianceParity : The paper's notion by covariances.
+
     Examples
     --------
     >>> import numpy as np
@@ -170,6 +175,10 @@ class ResidualParity(MeanParity):
     intersectional, continuous, degree, n_knots, missing, scale, parity_on, weight_scope, \
 min_group_size, pooling
         See `MeanParity`.
+
+    See Also
+    --------
+    MeanParity : Equal mean predictions.
 
     Notes
     -----

@@ -35,6 +35,10 @@ class Groups:
     with_column : bool
         Whether names state the column even if there is only one, as in ``"sex=F"``.
 
+    See Also
+    --------
+    Rows : Groups of several columns together.
+
     Examples
     --------
     >>> groups = Groups.from_columns({"sex": ["F", "M", "F"], "union": [True, True, False]})

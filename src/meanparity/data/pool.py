@@ -24,6 +24,10 @@ class Pool:
     sample_weight : array-like of shape (p,), optional
         Weights in the means of the pool, independent of the `weight_scope` of training weights.
 
+    See Also
+    --------
+    MeanParity : ``parity_on`` says on which rows parity holds.
+
     Examples
     --------
     >>> Pool([[1.0], [2.0], [4.0]], ["a", "b", "b"])

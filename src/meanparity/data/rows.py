@@ -115,6 +115,10 @@ class Rows:
     sizes : (n,) array of int or None
         How many rows of a larger table each row stands for; None if each stands for itself.
 
+    See Also
+    --------
+    Groups : The groups of one column.
+
     Examples
     --------
     >>> rows = Rows.from_columns({"sex": ["F", "M", "F"], "age": [31, 45, 28]}, continuous=["age"])

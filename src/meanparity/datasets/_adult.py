@@ -82,6 +82,10 @@ def load_adult(
         DESCR : str
             Source, creators, licence (CC BY 4.0), changes and checksums.
 
+    See Also
+    --------
+    load_communities_crime : A smaller table.
+
     Notes
     -----
     The columns have different scales (``fnlwgt``, a census weight, exceeds a million), so

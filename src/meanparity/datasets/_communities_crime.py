@@ -77,6 +77,10 @@ def load_communities_crime(
         DESCR : str
             Source, creator, licence (CC BY 4.0), changes and checksums.
 
+    See Also
+    --------
+    load_adult : A larger table, with ten groups.
+
     Notes
     -----
     The paper's file has one more row and 23 more columns, nearly all of which are empty in 84 % of

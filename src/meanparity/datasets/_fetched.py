@@ -45,6 +45,10 @@ def fetch_file(name: str) -> Path:
     ValueError
         If the name is not known, or the file has another checksum.
 
+    See Also
+    --------
+    fetch_law_school : A table that is fetched.
+
     Examples
     --------
     >>> fetch_file("adult.csv")

@@ -77,6 +77,10 @@ def fetch_law_school(
         DESCR : str
             Source, columns and checksum.
 
+    See Also
+    --------
+    load_adult : A bundled table.
+
     Examples
     --------
     Once the file is available::

@@ -49,6 +49,10 @@ def make_synthetic(
     s : float64 array of shape (n,), or (n, n_sensitive) if `n_sensitive` is above 1
         Copy of the sensitive columns.
 
+    See Also
+    --------
+    load_communities_crime : A real table.
+
     Examples
     --------
     >>> import numpy as np

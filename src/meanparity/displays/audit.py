@@ -35,6 +35,10 @@ class AuditDisplay:
     names_ : list of str
         The groups, from top to bottom.
 
+    See Also
+    --------
+    meanparity.audit.audit : What it draws.
+
     Examples
     --------
     >>> from matplotlib.figure import Figure

@@ -47,6 +47,10 @@ class GroupDistributionDisplay:
     axes_, figure_ : two matplotlib Axes, and their Figure
         Where `plot` drew the distributions.
 
+    See Also
+    --------
+    TradeoffDisplay : Errors and gaps instead of distributions.
+
     Examples
     --------
     >>> from matplotlib.figure import Figure

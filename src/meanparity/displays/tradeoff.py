@@ -59,6 +59,10 @@ class TradeoffDisplay:
     lines_ : list of matplotlib Line2D
         The line of each curve.
 
+    See Also
+    --------
+    GroupDistributionDisplay : The distributions of both ends.
+
     Examples
     --------
     >>> from matplotlib.figure import Figure

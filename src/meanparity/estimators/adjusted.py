@@ -105,6 +105,11 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
     n_features_in_, feature_names_in_
         Number and names of the columns seen in fit.
 
+    See Also
+    --------
+    ParityRidge : Linear functions that are fitted under the constraint.
+    meanparity.baselines.BarycenterRegressor : Equal distributions of predictions, approximately.
+
     Notes
     -----
     The gaps that are closed are those on the rows of `fit` and of the pool. On others some gap is

@@ -74,6 +74,10 @@ class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[mi
     n_features_in_, feature_names_in_
         Number and names of the columns seen in fit.
 
+    See Also
+    --------
+    ParityKernelRegressor : Counts, amounts and robust losses.
+
     Examples
     --------
     >>> from meanparity.datasets import make_synthetic

@@ -88,6 +88,11 @@ class ParityKernelRegressor(RegressorMixin, LossEstimator):  # type: ignore[misc
     n_features_in_, feature_names_in_
         Number and names of the columns seen in fit.
 
+    See Also
+    --------
+    ParityKernelRidge : The squared error, in closed form.
+    ParityKernelClassifier : Two classes.
+
     Examples
     --------
     >>> from meanparity.datasets import make_synthetic

@@ -78,6 +78,12 @@ tradeoff_, unfairness_, group_counts_, continuous_, unconstrained_strata_, impli
 solver_, solver_info_, statistics_, n_features_in_, feature_names_in_
         See `ParityRidge`.
 
+    See Also
+    --------
+    ParityRidge : Linear functions, without a matrix of all pairs of rows.
+    ParityKernelRidgeCV : Chooses the penalty and gamma.
+    ParityKernelRegressor : Other losses.
+
     References
     ----------
     Wei, S., Liu, J., Li, B. and Zha, H. (2023). Mean Parity Fair Regression in RKHS. AISTATS.

@@ -57,6 +57,11 @@ sensitive_columns, drop_sensitive
     best_index_, best_score_ : int, float
         Its row of `cv_results_`, and its negative squared error.
 
+    See Also
+    --------
+    ParityKernelRidge : The estimator that is fitted in the end.
+    SmallestLoss : Chooses among candidates whose gap is small enough.
+
     Examples
     --------
     >>> from meanparity.datasets import make_synthetic

@@ -49,6 +49,11 @@ class ParityRidgeCV(CrossValidated):
     best_index_, best_score_ : int, float
         Its row of `cv_results_`, and its negative squared error.
 
+    See Also
+    --------
+    ParityRidge : The estimator that is fitted in the end.
+    SmallestLoss : Chooses among candidates whose gap is small enough.
+
     Examples
     --------
     >>> from meanparity.datasets import load_communities_crime

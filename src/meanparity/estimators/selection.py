@@ -50,6 +50,10 @@ class SmallestLoss:
         The largest gap that is allowed, in the units of y. If no candidate is shown to be within,
         a warning says so, and the one with the smallest upper limit is chosen.
 
+    See Also
+    --------
+    meanparity.metrics.parity_scorer : Gaps as scores in scikit-learn's searches.
+
     Examples
     --------
     >>> SmallestLoss().choose(np.array([1.0, 0.8, 0.9]), np.array([0.1, 0.5, 0.2]))

@@ -29,7 +29,18 @@ _CHOICES = (
 
 
 class AbstractKernel(ABC):
-    """A kernel that can be bound to points, added and multiplied."""
+    """A kernel that can be bound to points, added and multiplied.
+
+    See Also
+    --------
+    Kernel : The one to use.
+
+    Examples
+    --------
+    >>> from meanparity.kernels import Kernel
+    >>> isinstance(Kernel("rbf"), AbstractKernel)
+    True
+    """
 
     is_linear: ClassVar[bool] = False  # whether it is the inner product of whole rows
     is_precomputed: ClassVar[bool] = False  # whether rows are kernel values already
@@ -71,6 +82,11 @@ class Kernel(AbstractKernel):
         Keyword arguments of a callable kernel.
     columns : sequence of int or str, optional
         Positions or names of the columns it looks at; all of them by default.
+
+    See Also
+    --------
+    KernelSum : What ``+`` makes.
+    KernelProduct : What ``*`` makes.
 
     Examples
     --------
@@ -175,7 +191,23 @@ class _Combination(AbstractKernel):
 @stored("KernelSum")
 @dataclass(frozen=True)
 class KernelSum(_Combination):
-    """The sum of kernels."""
+    """The sum of kernels.
+
+    Parameters
+    ----------
+    parts : tuple of AbstractKernel
+        The kernels that are added.
+
+    See Also
+    --------
+    Kernel : Its parts.
+
+    Examples
+    --------
+    >>> from meanparity.kernels import Kernel
+    >>> (Kernel("rbf", columns=[0]) + Kernel("linear", columns=[1])).parts[1].columns
+    (1,)
+    """
 
     combine: ClassVar[np.ufunc] = np.add
 
@@ -183,7 +215,23 @@ class KernelSum(_Combination):
 @stored("KernelProduct")
 @dataclass(frozen=True)
 class KernelProduct(_Combination):
-    """The product of kernels."""
+    """The product of kernels.
+
+    Parameters
+    ----------
+    parts : tuple of AbstractKernel
+        The kernels that are multiplied.
+
+    See Also
+    --------
+    Kernel : Its factors.
+
+    Examples
+    --------
+    >>> from meanparity.kernels import Kernel
+    >>> type(Kernel("rbf", columns=[0]) * Kernel("linear", columns=[1])).__name__
+    'KernelProduct'
+    """
 
     combine: ClassVar[np.ufunc] = np.multiply
 

@@ -13,7 +13,19 @@ from meanparity._typing import FloatArray
 
 
 class Loss(ABC):
-    """A loss ℓ(y, g), convex and differentiable in the score g; all arrays are (n,)."""
+    """A loss ℓ(y, g), convex and differentiable in the score g; all arrays are (n,).
+
+    See Also
+    --------
+    resolve_loss : Losses by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanparity.losses import Huber
+    >>> Huber(epsilon=1.0).value(np.zeros(2), np.array([0.5, 3.0])).tolist()
+    [0.25, 5.0]
+    """
 
     name: ClassVar[str] = ""  # the shortcut under which estimators know it
     is_identity: ClassVar[bool] = True  # whether the response is the score
@@ -59,7 +71,18 @@ class Loss(ABC):
 
 
 class Rounded(Loss):
-    """A loss with kinks, rounded off within `smoothing` of them."""
+    """A loss with kinks, rounded off within `smoothing` of them.
+
+    See Also
+    --------
+    Quantile : One of the losses whose kinks are rounded.
+
+    Examples
+    --------
+    >>> from meanparity.losses import Quantile
+    >>> isinstance(Quantile(0.9), Rounded)
+    True
+    """
 
     smoothing: float
 

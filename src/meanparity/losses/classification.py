@@ -18,6 +18,10 @@ from meanparity.state import stored
 class Logistic(Loss):
     """``log(1 + e^g) − y g`` for y of 0 or 1; the response is the probability of 1.
 
+    See Also
+    --------
+    Hinge : Support vector classification, smoothed.
+
     Examples
     --------
     >>> Logistic().value(np.array([1.0]), np.array([0.0])).round(4)
@@ -70,6 +74,10 @@ class Hinge(Rounded):
     smoothing : float, default=0.5
         h: within it the loss is ``(1 − t g)²/(2h)``, beyond ``1 − t g − h/2``; 0 for the kink
         itself.
+
+    See Also
+    --------
+    Logistic : Has probabilities.
 
     Examples
     --------

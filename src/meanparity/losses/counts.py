@@ -34,6 +34,10 @@ class _LogLink(Loss):
 class Poisson(_LogLink):
     """Half the Poisson deviance, ``y log(y/μ) − y + μ`` with ``μ = e^g``: counts.
 
+    See Also
+    --------
+    Gamma : Positive amounts.
+
     Examples
     --------
     >>> Poisson().value(np.array([1.0, 0.0]), np.array([0.0, 0.0]))
@@ -67,6 +71,10 @@ class Poisson(_LogLink):
 @dataclass(frozen=True)
 class Gamma(_LogLink):
     """Half the Gamma deviance, ``log(μ/y) + y/μ − 1`` with ``μ = e^g``: positive amounts.
+
+    See Also
+    --------
+    Poisson : Counts.
 
     Examples
     --------

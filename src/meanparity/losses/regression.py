@@ -17,6 +17,10 @@ from meanparity.state import stored
 class Squared(Loss):
     """``(y − g)²``.
 
+    See Also
+    --------
+    Huber : Less weight for outliers.
+
     Examples
     --------
     >>> Squared().value(np.array([1.0]), np.array([3.0]))
@@ -47,6 +51,11 @@ class Huber(Loss):
     ----------
     epsilon : float, default=1.35
         Where it becomes linear, in the units of y.
+
+    See Also
+    --------
+    SmoothL1 : The paper's form of it.
+    Quantile : The median and other quantiles.
 
     Examples
     --------
@@ -84,6 +93,10 @@ class SmoothL1(Loss):
     ----------
     beta : float, default=1.0
         Where it becomes linear, in the units of y.
+
+    See Also
+    --------
+    Huber : The same with another scale.
 
     Examples
     --------
@@ -123,6 +136,10 @@ class Quantile(Rounded):
         q, between 0 and 1.
     smoothing : float, default=0.0
         h, in the units of y; 0 is the pinball loss itself.
+
+    See Also
+    --------
+    Huber : Robust means.
 
     Examples
     --------
@@ -180,6 +197,10 @@ class EpsilonInsensitive(Rounded):
         ε, in the units of y.
     smoothing : float, default=0.05
         h, in the units of y; 0 for the kink itself.
+
+    See Also
+    --------
+    Huber : Small errors count, too.
 
     Examples
     --------

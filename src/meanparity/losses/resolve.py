@@ -26,6 +26,21 @@ LOSSES = {kind.name: kind for kind in _KINDS}
 def resolve_loss(loss: Any, *, binary: bool) -> Loss:
     """A loss from its name or itself; `binary` says whether y is one of two classes.
 
+    Parameters
+    ----------
+    loss : str or Loss
+        A name of `LOSSES`, or an object.
+    binary : bool
+        Whether y is one of two classes.
+
+    Returns
+    -------
+    Loss
+
+    See Also
+    --------
+    Loss : A class of your own.
+
     Examples
     --------
     >>> resolve_loss("huber", binary=False)

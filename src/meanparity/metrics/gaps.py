@@ -37,6 +37,10 @@ def group_means(
         The mean of each group, a float or an (m,) array. The keys are the sensitive values, or
         tuples of values if there are several sensitive columns.
 
+    See Also
+    --------
+    mean_parity_gap : The sum of their distances from the overall mean.
+
     Examples
     --------
     >>> group_means(None, [1.0, 2.0, 6.0], sensitive_features=["a", "a", "b"])
@@ -71,6 +75,12 @@ def mean_parity_gap(
     -------
     float, or (m,) array for several outputs
 
+    See Also
+    --------
+    max_mean_gap : The largest gap instead of their sum.
+    wasserstein_gap : Whole distributions instead of means.
+    meanparity.audit.audit : Gaps with intervals.
+
     Examples
     --------
     >>> mean_parity_gap(None, [1.0, 2.0, 6.0], sensitive_features=["a", "a", "b"])
@@ -104,6 +114,10 @@ def max_mean_gap(
     -------
     float, or (m,) array for several outputs
 
+    See Also
+    --------
+    mean_parity_gap : The sum of all gaps instead of the largest.
+
     Examples
     --------
     >>> max_mean_gap(None, [1.0, 2.0, 6.0], sensitive_features=["a", "a", "b"])
@@ -130,6 +144,10 @@ def wasserstein_gap(
     Returns
     -------
     float, or (m,) array for several outputs
+
+    See Also
+    --------
+    mean_parity_gap : Means alone.
 
     Examples
     --------
@@ -167,6 +185,10 @@ def covariance_norm(
     Returns
     -------
     float, or (m,) array for several outputs
+
+    See Also
+    --------
+    mean_parity_gap : Gaps of means.
 
     Examples
     --------

@@ -49,6 +49,10 @@ def selection_rates(
     dict
         The share for each group, with the keys of `group_means`.
 
+    See Also
+    --------
+    group_means : Means of predicted numbers.
+
     Examples
     --------
     >>> selection_rates(None, [1, 0, 1, 1], sensitive_features=["a", "a", "b", "b"])
@@ -81,6 +85,11 @@ def selection_rate_gap(
     -------
     float
 
+    See Also
+    --------
+    selection_rate_ratio : The ratio instead of the difference.
+    selection_rates : The rates themselves.
+
     Examples
     --------
     >>> selection_rate_gap(None, [1, 0, 1, 1], sensitive_features=["a", "a", "b", "b"])
@@ -111,6 +120,10 @@ def selection_rate_ratio(
     Returns
     -------
     float
+
+    See Also
+    --------
+    selection_rate_gap : The difference instead of the ratio.
 
     Examples
     --------

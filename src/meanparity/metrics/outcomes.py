@@ -29,6 +29,15 @@ def prediction_errors(y_true: Any, y_pred: Any, error: str | float = "squared") 
         ``(ŷ − y)²``, ``|ŷ − y|``, ``ŷ − y``, or for a number q between 0 and 1 the quantile loss
         ``(y − ŷ)(q − 1[y < ŷ])``.
 
+    Returns
+    -------
+    (n,) array
+        The errors.
+
+    See Also
+    --------
+    error_gap : Compares their means.
+
     Examples
     --------
     >>> prediction_errors([1.0, 2.0], [3.0, 1.0]).tolist()
@@ -80,6 +89,10 @@ def error_gap(
     -------
     float
 
+    See Also
+    --------
+    meanparity.audit.audit_errors : The same with intervals.
+
     Examples
     --------
     >>> error_gap([0, 0, 0, 0], [1, 1, 3, 3], sensitive_features=list("aabb"), error="absolute")
@@ -110,6 +123,19 @@ class GroupCalibration:
     bins : tuple of (float, float, int)
         Mean prediction, mean outcome and number of rows in bins of the predictions of all rows
         that have about equally many rows, without those in which the group has none.
+
+    See Also
+    --------
+    calibration_by_group : Makes them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanparity.metrics import calibration_by_group
+    >>> y = np.arange(40.0)
+    >>> found = calibration_by_group(y, y - 1, sensitive_features=np.arange(40) % 2)
+    >>> [float(group.bias) for group in found]
+    [1.0, 1.0]
     """
 
     group: Hashable
@@ -141,6 +167,10 @@ def calibration_by_group(
     Returns
     -------
     tuple of GroupCalibration
+
+    See Also
+    --------
+    meanparity.audit.audit_calibration : The same with intervals.
 
     Examples
     --------
@@ -198,6 +228,11 @@ def separation_gap(
     float
         Between 0 and 1.
 
+    See Also
+    --------
+    sufficiency_gap : Outcomes given predictions.
+    mean_parity_gap : Predictions alone.
+
     Notes
     -----
     Probabilities of groups are estimated by multinomial logistic regression on y and ŷ, their
@@ -229,6 +264,24 @@ def sufficiency_gap(
     ``I(y; group | ŷ) / H(group | ŷ)``. It is 0 if people with equal predictions have outcomes with
     the same distribution in all groups ("sufficiency": predictions mean the same in all groups).
     See `separation_gap` for its parameters, how it is estimated, and where it comes from.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        Outcomes and predictions.
+    sensitive_features : array-like of shape (n,) or (n, r), or data frame
+        Groups.
+    sample_weight : array-like of shape (n,), optional
+        Weights.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    See Also
+    --------
+    separation_gap : Predictions given outcomes.
 
     Examples
     --------

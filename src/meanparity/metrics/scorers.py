@@ -66,6 +66,10 @@ def parity_scorer(
         A function of an estimator, X and y. Greater scores are better, so the sign of a gap is
         reversed.
 
+    See Also
+    --------
+    meanparity.SmallestLoss : Chooses by a loss among candidates with small gaps.
+
     Examples
     --------
     >>> from sklearn.linear_model import Ridge

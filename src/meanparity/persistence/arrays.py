@@ -27,6 +27,10 @@ def export_arrays(model: Any, path: str | os.PathLike[str]) -> None:
     path : str or path
         Path of the file; an existing file is replaced.
 
+    See Also
+    --------
+    export_onnx : For other runtimes.
+
     Examples
     --------
     >>> import tempfile

@@ -23,6 +23,15 @@ def describe_rows(model: Any, *, minimal: bool = False) -> str:
     minimal : bool, default=False
         Whether it would be saved with ``minimal=True``.
 
+    Returns
+    -------
+    str
+        A sentence; empty if the file holds nothing about rows.
+
+    See Also
+    --------
+    save : ``minimal=True`` keeps less.
+
     Examples
     --------
     >>> from meanparity import ParityKernelRidge, ParityRidge

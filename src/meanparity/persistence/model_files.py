@@ -41,6 +41,24 @@ class Saved:
         The packages that wrote it, and their versions.
     minimal : bool
         Whether it contains only what predicting needs.
+
+    See Also
+    --------
+    read : Makes one.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from meanparity.persistence import read, save
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityRidge().fit(X, y, sensitive_features=s)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, os.path.join(folder, "m.meanparity"))
+    ...     saved = read(os.path.join(folder, "m.meanparity"))
+    >>> bool((saved.model.predict(X) == model.predict(X)).all())
+    True
     """
 
     model: Any
@@ -83,6 +101,11 @@ def save(
         pool to predict, so the group of each person of the pool can still be computed, and so can
         targets and groups of training rows if the targets are classes or few different numbers.
 
+    See Also
+    --------
+    load : Reads the file.
+    describe_rows : What a file holds about people.
+
     Examples
     --------
     >>> import tempfile
@@ -120,6 +143,30 @@ def load(path: str | os.PathLike[str]) -> Any:
     ----------
     path : str or path
         The file.
+
+    Returns
+    -------
+    object
+        The estimator, as it was saved.
+
+    See Also
+    --------
+    save : Writes the file.
+    read : The model, and what the file says about itself.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from meanparity.persistence import save
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityRidge().fit(X, y, sensitive_features=s)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, os.path.join(folder, "m.meanparity"))
+    ...     again = load(os.path.join(folder, "m.meanparity"))
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
     """
     return read(path).model
 
@@ -133,6 +180,28 @@ def read(path: str | os.PathLike[str]) -> Saved:
     ----------
     path : str or path
         The file.
+
+    Returns
+    -------
+    Saved
+        The object, and what the file says about itself.
+
+    See Also
+    --------
+    load : The model alone.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from meanparity.persistence import save
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityRidge().fit(X, y, sensitive_features=s)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, os.path.join(folder, "m.meanparity"))
+    ...     type(read(os.path.join(folder, "m.meanparity")).model).__name__
+    'ParityRidge'
     """
     header, arrays = read_packed(path, _WHAT)
     check_format(header, str(path), _WHAT)

@@ -31,6 +31,10 @@ def export_onnx(
         Path of the file; an existing file is replaced.
     unfairness : float, optional
         Position on the dial, by default that of the model.
+
+    See Also
+    --------
+    export_arrays : For NumPy alone.
     """
     try:
         import onnx

@@ -64,6 +64,11 @@ def report(
     -------
     Report
 
+    See Also
+    --------
+    report_on : From a model and rows.
+    make_report : Several sets of rows on a page.
+
     Examples
     --------
     >>> from meanparity.datasets import make_synthetic
@@ -120,6 +125,15 @@ def report_on(model: Any, X: Any, y: Any = None, **options: Any) -> Report:
     **options
         ``sensitive_features`` and the other arguments of the model's `report`, or of
         `meanparity.report.report`.
+
+    Returns
+    -------
+    Report
+        The page.
+
+    See Also
+    --------
+    report : From predictions.
 
     Examples
     --------

@@ -68,6 +68,20 @@ class Report:
         The rows on which drivers and proxies were computed.
     facts : mapping of str to str
         Further facts, such as data, versions and the command.
+
+    See Also
+    --------
+    report : Makes one from predictions.
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityRidge().fit(X, y, sensitive_features=s)
+    >>> page = model.report(X, y, sensitive_features=s, name="all rows")
+    >>> page.sentences[0].endswith(".")
+    True
     """
 
     summaries: tuple[Summary, ...]
@@ -218,6 +232,10 @@ def make_report(
     Returns
     -------
     Report
+
+    See Also
+    --------
+    report : From predictions alone.
 
     Examples
     --------

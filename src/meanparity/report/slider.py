@@ -39,6 +39,10 @@ class Slider:
         The position nearest to the model of the report.
     about : str
         What the positions are.
+
+    See Also
+    --------
+    make_report : Fills it.
     """
 
     name: str

@@ -49,6 +49,10 @@ class PredictedRows:
         What the constraint compares in place of `fair`, `free` and `further`, such as the scores of
         a classifier that predicts probabilities.
 
+    See Also
+    --------
+    make_report : Takes them.
+
     Examples
     --------
     >>> PredictedRows("held-out rows", [1.0, 2.0], [0.5, 2.5], ["a", "b"]).fair

@@ -103,6 +103,20 @@ class Newton(_Optimizer):
         Whether a fit starts from the previous one.
     verbose : bool, default=False
         Whether to print every step.
+
+    See Also
+    --------
+    LBFGS : Steps that solve no linear system.
+    Nystrom : Features of landmarks, for more rows.
+
+    Examples
+    --------
+    >>> from meanparity import Newton, ParityKernelRegressor
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityKernelRegressor(loss="huber", solver=Newton(tol=1e-10))
+    >>> model.fit(X, y, sensitive_features=s).solver_
+    'newton'
     """
 
     name = "newton"
@@ -119,6 +133,20 @@ class LBFGS(_Optimizer):
         Largest number of steps, 5000 by default.
     tol, warm_start, verbose
         See `Newton`.
+
+    See Also
+    --------
+    Newton : Steps that solve a linear system; fewer, and dearer.
+    Nystrom : Features of landmarks, for more rows.
+
+    Examples
+    --------
+    >>> from meanparity import LBFGS, ParityKernelRegressor
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityKernelRegressor(loss="huber", solver=LBFGS(max_iter=500))
+    >>> model.fit(X, y, sensitive_features=s).solver_
+    'lbfgs'
     """
 
     name = "lbfgs"

@@ -50,6 +50,20 @@ class ConjugateGradient(Solver):
     device : str, default="cpu"
         Where kernel values are computed: "cpu", "cuda" or "cuda:1" for a GPU, or "auto" for a GPU
         if torch sees one. The preconditioner is computed on the CPU.
+
+    See Also
+    --------
+    Dense : A factorisation, if the n × n matrix fits into memory.
+    Nystrom : An approximation, at a cost linear in the rows.
+
+    Examples
+    --------
+    >>> from meanparity import ConjugateGradient, ParityKernelRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityKernelRidge(kernel="rbf", solver=ConjugateGradient())
+    >>> model.fit(X, y, sensitive_features=s).solver_
+    'conjugate_gradient'
     """
 
     name = "conjugate_gradient"

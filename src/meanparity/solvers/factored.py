@@ -53,6 +53,11 @@ class Dense(Solver):
         Where the matrix is: "cpu", "cuda" or "cuda:1" for a GPU, or "auto" for a GPU if torch sees
         one. Arrays of NumPy go in and come out. Predictions are computed there as well.
 
+    See Also
+    --------
+    Spectral : An eigendecomposition, also without a penalty.
+    ConjugateGradient : Without the n × n matrix.
+
     Examples
     --------
     >>> from meanparity import ParityKernelRidge
@@ -126,6 +131,19 @@ class Spectral(Solver):
     """An eigendecomposition of the n × n kernel matrix: any alpha, singular and indefinite kernels.
 
     Without a penalty, it gives the solution of least norm.
+
+    See Also
+    --------
+    Dense : A factorisation, which takes less time.
+
+    Examples
+    --------
+    >>> from meanparity import ParityKernelRidge, Spectral
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityKernelRidge(kernel="rbf", alpha=0.0, solver=Spectral())
+    >>> model.fit(X, y, sensitive_features=s).solver_
+    'spectral'
     """
 
     name = "spectral"

@@ -89,6 +89,10 @@ class LinearFeatures:
     ----------
     origin : (d,) array
         The origin.
+
+    See Also
+    --------
+    Solution : Evaluates functions with it.
     """
 
     origin: FloatArray

@@ -45,6 +45,11 @@ class Nystrom(Solver):
         Where kernel values, sums over rows, and predictions are computed: "cpu", "cuda" or "cuda:1"
         for a GPU, or "auto" for a GPU if torch sees one.
 
+    See Also
+    --------
+    Dense : The exact fit.
+    ConjugateGradient : The exact fit without the n × n matrix.
+
     Examples
     --------
     >>> from meanparity import ParityKernelRidge

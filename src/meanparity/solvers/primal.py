@@ -48,7 +48,20 @@ _FAR = 100.0  # distance of a column's mean from zero, in standard deviations, t
 
 @stored("Primal")
 class Primal(Solver):
-    """One coefficient for each column, for linear functions: the cost is linear in the rows."""
+    """One coefficient for each column, for linear functions: the cost is linear in the rows.
+
+    See Also
+    --------
+    Dense : Kernels other than the linear one.
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge, Primal
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> ParityRidge(solver=Primal()).fit(X, y, sensitive_features=s).solver_
+    'primal'
+    """
 
     name = "primal"
     exact = True

@@ -72,6 +72,10 @@ class ConstrainedProblem:
         A solution from which iterative solvers start.
     device : Device or None
         Where sums over kernel values are computed; None for the CPU.
+
+    See Also
+    --------
+    Solver : Solves it.
     """
 
     X: Features
@@ -218,6 +222,20 @@ class Fit:
     fitted, pool : (n, m) and (p, m) arrays, or None
         Values on the training rows and on the pool, computed as predictions are; None where the
         solver keeps sums over rows only.
+
+    See Also
+    --------
+    Solution : Holds two of them.
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityRidge().fit(X, y, sensitive_features=s)
+    >>> free = model.tradeoff_.solution.free
+    >>> free.coef.shape
+    (5, 1)
     """
 
     coef: FloatArray
@@ -255,6 +273,19 @@ class Directions:
         computed.
     errors : (m, 1 + r, 1 + r) array or None
         Mean products, on the training rows, of the errors ``y − g_free`` and of the values of h.
+
+    See Also
+    --------
+    Solution : Holds them.
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityRidge().fit(X, y, sensitive_features=s)
+    >>> model.tradeoff_.solution.directions.multipliers.shape
+    (1, 1)
     """
 
     coef: FloatArray
@@ -293,6 +324,19 @@ class SolverInfo:
         ``‖b − A z‖ / ‖b‖`` of the linear systems, the largest of all; None if it was not computed.
     device : str
         Where the n × n matrix was.
+
+    See Also
+    --------
+    Solution : Holds it.
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityRidge().fit(X, y, sensitive_features=s)
+    >>> model.solver_info_.solver
+    'primal'
     """
 
     solver: str
@@ -361,6 +405,20 @@ class Solution:
         Inner products of both functions, where they are computed.
     rounding : float
         How far the gaps of predictions can be from `gaps` because of rounding.
+
+    See Also
+    --------
+    Solver : Returns it.
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityRidge().fit(X, y, sensitive_features=s)
+    >>> solution = model.tradeoff_.solution
+    >>> bool(solution.fair.objective[0] >= solution.free.objective[0])
+    True
     """
 
     fair: Fit
@@ -394,6 +452,17 @@ class Solver(Documented, BaseEstimator, ABC):  # type: ignore[misc]
         Whether it returns the minimisers of the squared error up to rounding (among the functions
         of its features, if it approximates), so that held-out predictions of cross-validation can
         be computed in closed form instead of by fits.
+
+    See Also
+    --------
+    ConstrainedProblem : What it solves.
+    Solution : What it returns.
+
+    Examples
+    --------
+    >>> from meanparity import Dense
+    >>> isinstance(Dense(), Solver), Dense().exact
+    (True, True)
     """
 
     name: ClassVar[str]
@@ -450,6 +519,10 @@ class Ends:
         Constants.
     directions : Directions or None
         See `Solution`.
+
+    See Also
+    --------
+    evaluated_solution : Takes them.
     """
 
     fair: FloatArray
@@ -484,6 +557,15 @@ def solve_each_penalty(
         What to solve.
     solve : callable
         ``solve(problem, penalty)`` for outputs that share a penalty.
+
+    Returns
+    -------
+    Ends
+        The coefficients of all outputs.
+
+    See Also
+    --------
+    evaluated_solution : What to do with the ends.
     """
     penalties, which = np.unique(problem.alpha, return_inverse=True)
     if len(penalties) == 1:
@@ -530,6 +612,15 @@ def evaluated_solution(
 
     `norms`, (2m,), are the squared norms of both functions; `start` is when the solver started.
     Values of directions may follow, as in `Ends.with_directions`.
+
+    Returns
+    -------
+    Solution
+        Both minimisers, with their gaps, errors and objectives.
+
+    See Also
+    --------
+    solve_each_penalty : Calls a function once for each penalty.
     """
     (n, m), cells = problem.Y.shape, problem.cells or one_cell(len(problem.Y))
     sums = cells.sums(fitted)

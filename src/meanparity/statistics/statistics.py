@@ -119,6 +119,21 @@ class Statistics:
         Sums in each cell.
     weight_scope : str
         What the weights counted in, empty if there were none.
+
+    See Also
+    --------
+    ParityRidge : `fit_statistics` fits to them.
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityRidge()
+    >>> first = model.statistics(X[:100], y[:100], sensitive_features=s[:100])
+    >>> rest = model.statistics(X[100:], y[100:], sensitive_features=s[100:])
+    >>> model.fit_statistics(first + rest).statistics_.n_rows
+    200
     """
 
     layout: FeatureLayout

@@ -65,6 +65,10 @@ def compare_methods(
     curve : TradeoffCurve
         The tradeoff of this package's model on the held-out rows.
 
+    See Also
+    --------
+    plot_comparison : A picture of its result.
+
     Examples
     --------
     >>> import numpy as np
@@ -165,6 +169,10 @@ def plot_comparison(results: Any, curve: TradeoffCurve, path: Any, target: str) 
         Where to write the image.
     target : str
         Name of the outcome.
+
+    See Also
+    --------
+    compare_methods : What it draws.
 
     Examples
     --------

@@ -79,6 +79,10 @@ def fit_table(
     -------
     TableModel
 
+    See Also
+    --------
+    score_file : Predictions for a file.
+
     Examples
     --------
     >>> import numpy as np, pandas as pd

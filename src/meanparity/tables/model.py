@@ -34,6 +34,10 @@ class TableModel:
         the unconstrained model.
     n_dropped : int
         Number of rows without a target, which were not used.
+
+    See Also
+    --------
+    fit_table : Makes one.
     """
 
     table: EncodedTable

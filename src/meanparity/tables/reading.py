@@ -61,6 +61,10 @@ def read_frame(
     -------
     pandas data frame
 
+    See Also
+    --------
+    write_frame : The other direction.
+
     Examples
     --------
     >>> import pathlib, tempfile

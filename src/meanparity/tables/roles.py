@@ -37,6 +37,10 @@ class Roles:
         Sensitive columns that are numbers, and those of which every value is a group. Those that
         are in neither are recognised, see `continuous`.
 
+    See Also
+    --------
+    fit_table : Takes them.
+
     Examples
     --------
     >>> import pandas as pd

@@ -54,6 +54,10 @@ def score_file(
     int
         Number of rows.
 
+    See Also
+    --------
+    fit_table : Makes the model.
+
     Examples
     --------
     >>> import pathlib, tempfile

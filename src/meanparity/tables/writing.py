@@ -32,6 +32,10 @@ def write_frame(frame: pd.DataFrame, path: str | Path) -> None:
     path : str or path
         The file. Its extension determines the format.
 
+    See Also
+    --------
+    read_frame : The other direction.
+
     Examples
     --------
     >>> import pathlib, tempfile

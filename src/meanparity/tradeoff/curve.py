@@ -40,6 +40,20 @@ class TradeoffCurve:
         its standard deviation. For residual parity, gaps are those of the errors.
     loss : (p,) array or None
         Mean loss, of a model with another loss than the squared one.
+
+    See Also
+    --------
+    Frontier : Limits instead of positions of the dial.
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityRidge().fit(X, y, sensitive_features=s)
+    >>> curve = model.tradeoff_.training_curve([0.0, 1.0])
+    >>> bool(curve.smd[0] < 1e-12 < curve.smd[1])
+    True
     """
 
     unfairness: FloatArray
@@ -78,6 +92,19 @@ class Comparison:
     description : str
         One sentence that says what is equal on the rows of fit. Other rows may have other groups
         and weights. Empty in files that were written before it was kept.
+
+    See Also
+    --------
+    Tradeoff : Holds one.
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityRidge().fit(X, y, sensitive_features=s)
+    >>> type(model.tradeoff_.comparison).__name__
+    'Comparison'
     """
 
     schema: Schema
@@ -164,6 +191,20 @@ class Frontier:
     smd, max_gap, norm : (p,) arrays
         Sum and maximum of the absolute gaps on these rows, and the root of the sum of their
         squares, the largest over outputs.
+
+    See Also
+    --------
+    TradeoffCurve : Positions of the dial instead of limits.
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityRidge().fit(X, y, sensitive_features=s)
+    >>> frontier = model.tradeoff_.training_frontier("gap", limits=[0.0, 0.1])
+    >>> bool(frontier.mse[0] >= frontier.mse[1])
+    True
     """
 
     budget: str

@@ -62,6 +62,19 @@ class FittedFunction:
         Its position on the dial; None if it is not on the dial.
     multipliers : (r, m) array or None
         ν, if it is ``g_free − Σ_k ν_k h_k`` off the dial.
+
+    See Also
+    --------
+    Tradeoff : Makes them.
+
+    Examples
+    --------
+    >>> from meanparity import ParityRidge
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityRidge().fit(X, y, sensitive_features=s)
+    >>> model.tradeoff_.at(0.5)
+    FittedFunction(unfairness=0.5)
     """
 
     basis: TableFunctions

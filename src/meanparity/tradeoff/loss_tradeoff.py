@@ -80,6 +80,19 @@ class LossTradeoff(Tradeoff):
         The classes of a classifier, which y codes as 0 and 1.
     refit : Refit or None
         What budgets need. Model files do not hold it.
+
+    See Also
+    --------
+    Tradeoff : The same for the squared error.
+
+    Examples
+    --------
+    >>> from meanparity import ParityKernelRegressor
+    >>> from meanparity.datasets import make_synthetic
+    >>> X, y, s = make_synthetic(200, random_state=0)
+    >>> model = ParityKernelRegressor(loss="huber").fit(X, y, sensitive_features=s)
+    >>> model.tradeoff_.at(0.5)
+    FittedFunction(unfairness=0.5)
     """
 
     loss: Loss

@@ -62,6 +62,11 @@ class Tradeoff:
     steps : StepSums or None
         The sums from which the frontier on the training rows follows, if they are known.
 
+    See Also
+    --------
+    LossTradeoff : The same for other losses.
+    meanparity.displays.TradeoffDisplay : A picture of it.
+
     Examples
     --------
     >>> from meanparity import ParityRidge
