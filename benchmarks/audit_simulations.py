@@ -206,9 +206,10 @@ HARD = (
     Case("normal", "100 / 500", 3, "sampled"),
     Case("normal", "30 / 500", 3, "sampled", "random"),
     Case("normal", "10 × 30", 3, "sampled", "groups"),
-    Case("normal", "30 / 500", 1, "sampled", "values"),
     Case("normal", "10 × 30"),
 )
+# Nothing is promised where weights depend on values: errors of shares and of means then correlate.
+BEYOND = (Case("normal", "30 / 500", 1, "sampled", "values"),)
 CERTIFIED = tuple(
     Case(kind, layout, gap, "sampled")
     for kind in ("Pareto 2.1", "lognormal 1.5", "lognormal 1", "rate 0.02", "rate 0.5")
@@ -447,6 +448,7 @@ def cases() -> Iterator[Case]:
     two += ("5 / 5", "10 / 10", "30 / 30", "100 / 100")
     more = ("20, lopsided", "20 × 30", "10, lopsided", "10 × 30", "5 / 9 × 55")
     yield from HARD
+    yield from BEYOND
     for layout in (*more, *two):
         for kind in ("lognormal 1", "exponential", "normal"):
             yield Case(kind, layout)  # a shift of a group moves its interval: fixed gaps are alike
@@ -462,7 +464,6 @@ def cases() -> Iterator[Case]:
             yield Case(kind, layout, 0, "sampled", "random")
             yield Case(kind, layout, 3, "sampled", "random")
             yield Case(kind, layout, 3, "sampled", "groups")
-        yield Case("normal", layout, 3, "sampled", "values")
         for rate in RATES:
             yield Case(f"rate {rate}", layout, 1, "given")
             yield Case(f"rate {rate}", layout, 0, "sampled", "random")
@@ -566,7 +567,9 @@ def main() -> None:
             line = " | ".join(map(_cell, found.values()))
             print(f"| {kind} | {layout} | {line} |", flush=True)
         return
-    wanted = {"hard": HARD, "all": tuple(cases()), "certificates": CERTIFIED}[options.cases]
+    wanted = {"hard": HARD + BEYOND, "all": tuple(cases()), "certificates": CERTIFIED}[
+        options.cases
+    ]
     wanted = tuple(case for case in dict.fromkeys(wanted) if options.kinds in case.kind)[
         part::parts
     ]
@@ -582,7 +585,7 @@ def main() -> None:
         until,
     )
     if not certify:
-        print_table({case: found for case, found in results.items() if case in HARD})
+        print_table({case: found for case, found in results.items() if case in HARD + BEYOND})
     if options.cases == "all":
         print_summary(results)
     if certify:
