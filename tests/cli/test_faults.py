@@ -67,6 +67,23 @@ def test_an_interrupted_command_shows_no_traceback(tmp_path):
         assert process.returncode in (0, 1, 130)
 
 
+def test_an_interrupt_inside_a_callback_is_not_lost():
+    code = (
+        "import sys, time, meanparity.cli as cli\n"
+        "sys.unraisablehook = cli.interrupt_again\n"
+        "class Callback:\n"
+        "    def __del__(self):\n"
+        "        raise KeyboardInterrupt\n"
+        "try:\n"
+        "    Callback()\n"
+        "    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50)
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
 @pytest.mark.parametrize("model", ["linear", "kernel"])
 @pytest.mark.parametrize("minimal", [False, True])
 def test_fit_says_which_rows_a_model_file_holds(model, minimal, tmp_path):

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 __all__ = ["main"]
 _LIBRARIES = ("typer", "rich", "pandas", "pyarrow", "skrub", "skops", "jinja2")
@@ -14,6 +20,7 @@ def main() -> None:
     # NumPy and SciPy each bring a BLAS with threads of its own. Idle threads of the one keep cores
     # from the other for 2²⁶ cycles each time, unless this says 2¹⁶; it is read on import.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
+    sys.unraisablehook = interrupt_again
     try:
         from meanparity.cli.app import run
     except ModuleNotFoundError as error:
@@ -23,6 +30,18 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     run()
+
+
+def interrupt_again(dropped: UnraisableHookArgs) -> None:
+    """Interrupt once more if Ctrl-C came inside a callback, from which nothing can be raised.
+
+    Python prints such an exception and goes on. While modules are imported, such callbacks are
+    frequent.
+    """
+    if dropped.exc_type is KeyboardInterrupt:
+        threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
+    else:
+        sys.__unraisablehook__(dropped)
 
 
 def needs_install(error: BaseException) -> str:
