@@ -3,7 +3,7 @@ Age as a number
 ===============
 
 A model of weekly earnings whose predictions should not follow age. Cutting age into bands invents
-edges, and every year of age as a group makes sixty tiny groups. Parity with a number needs
+edges, and every year of age as a group makes fifty small groups. Parity with a number needs
 neither.
 
 The table has the working husbands of the US Current Population Survey of May 1991 (package

