@@ -22,6 +22,8 @@ _ADVICE = (
         "Leave out columns in which they are unlike the others (--ignore), or pass --model linear.",
     ),
     (r"more features \([^()]*\) or a kernel\.", "more columns, or --model kernel."),
+    (r"above slack=([\d.]+):", r"above the \1 that it was set to:"),
+    (r" Raise slack, or use another oracle, such as trees\.", ""),
     (
         r"A constraint can also make them a group of their own \(missing='group'\) or leave them "
         r"out of the comparison \(missing='ignore'\)\.",
