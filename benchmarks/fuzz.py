@@ -377,9 +377,15 @@ def _nodes(value: Any) -> Iterator[Any]:
 
 
 def _strict_reader(content: bytes, separator: str) -> tuple[list[str], list[list[str]]] | None:
-    """Header and rows as Python's own reader has them; None if a row does not fit."""
+    """Header and rows as Python's own reader has them; None if a row does not fit.
+
+    Text that is not UTF-8 is that of Windows, as the note of the command line says.
+    """
     try:
-        text = content.decode("utf-8-sig")
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = content.decode("cp1252")
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
     except (UnicodeDecodeError, csv.Error):
         return None
