@@ -31,6 +31,7 @@ from meanparity import (
     ParityWarning,
     Pool,
 )
+from meanparity.estimators._price import warn_about_range
 from meanparity.metrics import max_mean_gap
 from meanparity.persistence import load, save
 from meanparity.solvers import Solver
@@ -580,7 +581,7 @@ def test_what_the_note_advises_is_not_noted(recwarn):
     assert [told for told in recwarn if "Parity costs much" in str(told.message)]
 
 
-@pytest.mark.filterwarnings("default:Parity moves:meanparity.exceptions.ParityWarning")
+@pytest.mark.filterwarnings("default:With parity:meanparity.exceptions.ParityWarning")
 def test_predictions_out_of_the_range_of_y_are_noted():
     X, y, s = scores_by_group()
     X["rare"] = 0.0
@@ -588,11 +589,18 @@ def test_predictions_out_of_the_range_of_y_are_noted():
     X["priors"] -= pd.Series(X["priors"]).groupby(s).transform("mean")
     y = y + 3.0 * (s == "M")
     base = FrozenEstimator(Constant(y))
-    with pytest.warns(ParityWarning, match="out of the range of y") as noted:
+    with pytest.warns(ParityWarning, match="outside the range of y") as noted:
         ParityAdjusted(base, correction=ParityRidge(alpha=1e-6)).fit(
             X[["rare"]], y, sensitive_features=s
         )
-    assert any("as far as -" in str(w.message) for w in noted)
+    assert any("the furthest is -" in str(w.message) for w in noted)
+
+
+def test_the_note_about_the_range_of_y_does_not_blame_parity_for_every_prediction():
+    y, free, now = np.array([0.0, 1.0]), np.array([-0.1, 0.5]), np.array([-0.1, 3.0])
+    with pytest.warns(ParityWarning, match="With parity, 2 predictions .* lie outside") as noted:
+        warn_about_range(now, free, y)
+    assert "the furthest is 3," in str(noted[0].message)
 
 
 class Constant(RegressorMixin, BaseEstimator):

@@ -16,6 +16,7 @@ from meanparity import (
     ParityRidge,
     ParityWarning,
 )
+from meanparity.data.refusals import refuse_other_order
 from meanparity.kernels import Kernel
 from meanparity.linalg import memory
 
@@ -373,7 +374,7 @@ def test_a_refused_fit_leaves_the_earlier_model(data, refused_by):
 def test_dates_are_not_numbers(make, data):
     X, y, s = data
     days = pd.date_range("2020-01-01", periods=30)
-    for dates in (days, days.to_series(), days.to_numpy()):
+    for dates in (days, days.to_series(), days.to_numpy(), days.to_frame()):
         with pytest.raises(ValueError, match="y holds dates or times"):
             make().fit(X, dates, sensitive_features=s)
     frame = pd.DataFrame(X, columns=list("abc"))
@@ -503,3 +504,17 @@ def test_gamma_is_the_number_that_the_kernel_used(data):
         assert np.allclose(named.predict(X), found[kernel].predict(X), rtol=0, atol=1e-12)
     two = Kernel("rbf", columns=[0, 1])
     assert ParityKernelRidgeCV(kernel=two).fit(X, y, sensitive_features=s).gamma_ == 0.5
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "at"),
+    [
+        (pd.CategoricalIndex(list("abc")), pd.CategoricalIndex(list("abd")), "row 2 .* 'd' .* 'c'"),
+        (pd.Index([1.0, np.nan, 3.0]), pd.Index([1.0, np.nan, 4.0]), "row 2 .* 4.0 .* 3.0"),
+        (pd.RangeIndex(3), pd.Index([0.0, 2.0, 1.0]), "row 1 .* 2.0 .* 1"),
+    ],
+)
+def test_indices_of_all_kinds_are_compared(own, other, at):
+    with pytest.raises(ValueError, match=at):
+        refuse_other_order(pd.Series(0.0, own), y=pd.Series(0.0, other))
+    refuse_other_order(pd.Series(0.0, own), y=pd.Series(0.0, own))

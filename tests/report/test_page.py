@@ -378,14 +378,22 @@ def test_significance_and_cost_are_those_of_the_audit(model):
     assert summary.quantity == "prediction"
 
 
+def test_intervals_are_mentioned_only_if_there_are_some(model):
+    for constrained in (True, False):
+        page = model.report(X, Y, sensitive_features=S, constrained=constrained).to_html()
+        assert ("the intervals above" in page) != constrained
+
+
 def test_notebooks_and_wrong_calls(model, tmp_path):
     report = model.report(X, sensitive_features=S)
     assert repr(report) == "Report(600 rows)"
     assert report._repr_html_().startswith("<iframe")
     report.save(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text("utf-8") == report.to_html()
-    with pytest.raises(ValueError, match="y has 3 values, but X has 600 rows"):
+    with pytest.raises(ValueError, match="y has 3 values, but there are 600 predictions"):
         model.report(X, [1, 2, 3], sensitive_features=S)
+    with pytest.raises(ValueError, match="y has 1 missing or infinite values, the first in row 4"):
+        model.report(X, np.where(np.arange(600) == 4, np.nan, Y), sensitive_features=S)
     with pytest.raises(ValueError, match="groups of these rows are not known"):
         model.report(X)
     two = ParityRidge().fit(X, np.column_stack([Y, Y]), sensitive_features=S)

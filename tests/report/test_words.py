@@ -11,7 +11,7 @@ from meanparity.audit import audit
 from meanparity.audit.checks import format_number
 from meanparity.constraints import MeanParity
 from meanparity.data import Rows
-from meanparity.report import PredictedRows
+from meanparity.report import PredictedRows, report
 from meanparity.report.slider import Slider
 from meanparity.report.statements import (
     Compared,
@@ -211,7 +211,7 @@ def test_groups_of_too_few_rows_are_not_judged():
     table = {line["group"]: line for line in group_table(summary)}
     assert table["b"]["after_interval"] == "too few rows to tell"
     none = evidence(summed_up([4, 4], [0.1, -5.0], [0.1, 5.0]))
-    assert str(none).startswith("All 2 groups have too few of the 8 new rows to tell")
+    assert str(none).startswith("Both groups have too few of the 8 new rows to tell")
 
 
 def test_gaps_elsewhere_that_are_rounding_need_no_evidence():
@@ -219,6 +219,21 @@ def test_gaps_elsewhere_that_are_rounding_need_no_evidence():
     found = [s for a in answers([summary], "pay", GroupUse()) for s in a.statements]
     assert not [s for s in found if isinstance(s, Evidence)]
     assert largest_gap(summary, Kind.mean).is_zero
+
+
+def test_conditions_that_are_met_make_a_sentence():
+    several = str(gap(0.0, 4.0, kind=Kind.condition))
+    assert "all 3 conditions of the constraint are met, up to rounding error." in several
+    one = str(gap(0.0, 4.0, kind=Kind.condition, considered=1))
+    assert "the condition of the constraint is met, up to rounding error." in one
+
+
+def test_equal_predictions_have_no_gaps_and_equal_outcomes_no_spread():
+    s = np.repeat(list("abc"), 20)
+    equal = report(None, np.full(60, 0.1), s)
+    assert "all 3 groups have the same mean prediction" in "\n".join(equal.sentences)
+    text = "\n".join(report(np.full(60, 0.1), np.arange(60.0), s).sentences)
+    assert "would be off by" not in text
 
 
 # --- who, and how
@@ -234,6 +249,8 @@ def test_groups_are_counted_and_listed():
     assert "compared separately" in text
     alone = str(Compared((), (), ("age",), (), False, HELD_OUT))
     assert alone == "People of different age, as a number in the 1,200 held-out rows."
+    both = str(Compared((), (), ("age", "height"), (), False, HELD_OUT))
+    assert both == "People of different age and height, as numbers in the 1,200 held-out rows."
 
 
 def test_the_use_of_groups_is_said_column_by_column():

@@ -48,3 +48,14 @@ def test_errors_on_held_out_rows(monkeypatch):
     X, y = table.test.X.astype(float), table.test.y
     assert results["test MSE"].iloc[-1] == pytest.approx(((y - model.predict(X)) ** 2).mean())
     assert results["test R²"].iloc[-1] == pytest.approx(model.score(X, y))
+
+
+def test_empty_groups_are_refused_without_options_that_compare_does_not_have():
+    frame = coded()
+    frame["sex"] = frame["sex"].astype(object)
+    frame.loc[3, "sex"] = None
+    with pytest.raises(
+        ValueError, match=r"1 empty cell .* in row 4\. Fill them, or leave"
+    ) as refused:
+        compare_methods(frame, Roles("y", ("sex",)))
+    assert "--missing" not in str(refused.value)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from meanparity.persistence import read, save
-from meanparity.tables import Roles, fit_table, read_frame, score_file
+from meanparity.tables import Roles, fit_table, read_frame, score_file, selecting
 from meanparity.tables.losses import recognise_loss
 
 ROLES = Roles("y", ("sex",))
@@ -115,3 +115,14 @@ def test_a_loss_that_fails_falls_back_to_the_squared_error(monkeypatch):
     assert type(fitted.estimator).__name__ == "ParityRidge"
     with pytest.raises(ValueError, match="the path ends early"):
         fit_table(people("logistic"), ROLES, model="linear", loss="logistic")
+
+
+def test_a_loss_that_fits_no_fold_is_named_without_an_infinite_error(monkeypatch):
+    def select(*arguments):
+        return original(*arguments)[0], np.inf
+
+    original = selecting.select_penalty
+    monkeypatch.setattr(selecting, "select_penalty", select)
+    fitted = fit_table(people("poisson"), ROLES, model="linear")
+    assert "the poisson loss cannot be fitted to all folds" in fitted.selection
+    assert "inf" not in fitted.selection

@@ -34,7 +34,7 @@ def refuse_other_order(X: Any, **others: Any) -> None:
                 continue
             if _says_nothing(own, index):
                 continue
-            at = int(np.flatnonzero(np.asarray(index != own))[0])
+            at = _first_difference(own, index)
             what = name if column is None else f"Column {column!r} of {name}"
             raise ValueError(
                 f"{what} has another index than X: row {at} is labelled {_label(index[at])} there "
@@ -50,6 +50,14 @@ def _index(values: Any) -> Any:
     return index if hasattr(index, "equals") and hasattr(index, "get_indexer") else None
 
 
+def _first_difference(first: Any, second: Any) -> int:
+    """Position of the first label that differs, of any kinds; two missing labels are the same."""
+    for i, (one, other) in enumerate(zip(first, second, strict=True)):
+        if _label(one) != _label(other) and (one == other) is not True:  # 1 and 1.0 are the same
+            return i
+    return 0
+
+
 def _label(label: Any) -> str:
     return repr(label.item() if isinstance(label, np.generic) else label)
 
@@ -60,7 +68,7 @@ def _says_nothing(first: Any, second: Any) -> bool:
     for one, other in ((first, second), (second, first)):
         if not np.array_equal(one, default):
             continue
-        numbers = other.dtype.kind in "iu"
+        numbers = other.dtype.kind in "iuf"
         return not (numbers and np.array_equal(np.sort(np.asarray(other)), default))
     return False
 
@@ -93,7 +101,10 @@ def refuse_dates(X: Any) -> None:
 
 def refuse_times(y: Any, name: str) -> None:
     """Refuse targets that are dates or times, of which NumPy would take nanoseconds."""
-    native = nw.from_native(y, pass_through=True, allow_series=True)
-    is_time = isinstance(native, nw.Series) and native.dtype.is_temporal()
+    native = nw.from_native(y, pass_through=True, eager_only=True, allow_series=True)
+    kinds = [native.dtype] if isinstance(native, nw.Series) else []
+    if isinstance(native, nw.DataFrame):
+        kinds = list(native.schema.values())
+    is_time = any(kind.is_temporal() for kind in kinds)
     if is_time or getattr(getattr(y, "dtype", None), "kind", "") in ("m", "M"):
         raise ValueError(f"{name} holds dates or times. Pass numbers, such as days since a date.")

@@ -121,6 +121,7 @@ def warn_about_range(now: FloatArray, free: FloatArray, y: FloatArray) -> None:
         values = now[np.argmax(np.maximum(low - now, now - high))]
         n = int(((now < low) | (now > high)).sum())
         warn(
-            f"Parity moves {n:,} prediction{'s'[: n != 1]} for the rows of fit out of the range of "
-            f"y, {low:.4g} to {high:.4g}, as far as {values:.4g}. {_ADVICE}."
+            f"With parity, {n:,} prediction{'s'[: n != 1]} for the rows of fit "
+            f"{'lies' if n == 1 else 'lie'} outside the range of y, {low:.4g} to {high:.4g}; the "
+            f"furthest is {values:.4g}, much further than without the constraint. {_ADVICE}."
         )

@@ -75,8 +75,9 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         shifts each group of categories, inside each stratum of control features. By default
         ``ParityRidge(alpha=0)``, the linear function of least mean square, which does not need to
         know groups to predict; a warning says if a shift of each group would harm much less. If
-        the sensitive columns are features (`sensitive_columns` without `drop_sensitive`), and a
-        shift of each group changes the predictions for the rows of fit less, it is chosen.
+        the sensitive columns are features (`sensitive_columns` without `drop_sensitive`), there is
+        no pool, and a shift of each group changes the predictions for the rows of fit less, it is
+        chosen.
     unfairness : float, default=0.0
         The dial: 0 is parity, 1 is f itself; between, every gap is this share of that of f.
     sensitive_columns : int, str or list of them, optional
@@ -279,7 +280,8 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         X : array-like or sparse matrix of shape (n, d), or data frame
             Rows, with the columns that were there in fit.
         sensitive_features, control_features : columns, optional
-            Their groups and strata: needed with ``correction="groups"``, and only then.
+            Their groups and strata: needed if `correction_` is "groups", and only then. Groups are
+            not needed if `sensitive_columns` names them.
         """
         check_is_fitted(self, "estimator_")
         features = features_to_predict(self, self._layout, X, to_numbers=False)

@@ -197,9 +197,19 @@ def report_of_model(
     refuse_other_order(X, y=y, **given)
     n = len(columns)
     weights = None if sample_weight is None else check_weights(sample_weight, n)
-    outcomes = None if y is None else np.asarray(y, dtype=np.float64).reshape(-1)
-    if outcomes is not None and len(outcomes) != n:
-        raise ValueError(f"y has {len(outcomes)} values, but X has {n} rows.")
+    outcomes = None if y is None else np.asarray(y, dtype=np.float64)
+    if outcomes is not None:
+        if outcomes.ndim == 2 and outcomes.shape[1] > 1:
+            raise ValueError(f"y has {outcomes.shape[1]} outputs. Make one report for each.")
+        outcomes = outcomes.reshape(-1)
+        if len(outcomes) != n:
+            raise ValueError(f"y has {len(outcomes)} values, but there are {n} predictions.")
+        bad = np.flatnonzero(~np.isfinite(outcomes))
+        if len(bad):
+            raise ValueError(
+                f"y has {len(bad):,} missing or infinite values, the first in row {bad[0]}. Leave "
+                "such rows out, or pass y=None for a report without outcomes."
+            )
     rows = PredictedRows(
         name,
         columns[:, 0],

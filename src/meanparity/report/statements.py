@@ -78,7 +78,8 @@ class Compared:
                 )
         if self.numbers:
             where = "" if parts else f" in {self.rows}"
-            parts.append(f"People of different {join(self.numbers)}, as a number{where}")
+            what = "a number" if len(self.numbers) == 1 else "numbers"
+            parts.append(f"People of different {join(self.numbers)}, as {what}{where}")
         text = ". ".join(parts) + "."
         if self.control:
             text += f" Groups are compared with others of the same {join(self.control)}."
@@ -194,7 +195,9 @@ class LargestGap:
                 return f"the {what} is zero, up to rounding error"
             what = what.replace("covariance", "covariances", 1)
             return f"all {self.considered} {what} are zero, up to rounding error"
-        return f"{count(self.considered, 'condition')} of the constraint met, up to rounding error"
+        if self.considered == 1:
+            return "the condition of the constraint is met, up to rounding error"
+        return f"all {self.considered} conditions of the constraint are met, up to rounding error"
 
     def _largest(self) -> str:
         shown = self._shown(self.now)
@@ -237,8 +240,9 @@ class Evidence:
 
     def __str__(self) -> str:
         if self.largest is None:
+            which = "Both groups" if self.too_few == 2 else f"All {self.too_few} groups"
             return (
-                f"All {self.too_few} groups have too few of {self.rows} to tell how large gaps are "
+                f"{which} have too few of {self.rows} to tell how large gaps are "
                 "among other people."
             )
         level, together = 1 - self.confidence, " simultaneous" if self.assessed > 1 else ""

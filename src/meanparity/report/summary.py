@@ -202,7 +202,7 @@ class Summary:
         if predicted.y is not None:
             means = _means(predicted.y, codes, counted.sample_weight, k)
             outcomes = dict(zip(names, means, strict=True))
-        zero = 1e-9 * max(float(np.ptp(predicted.free)), float(np.ptp(predicted.fair)))
+        zero = _rounding(predicted.free, predicted.fair)
         gaps = _gaps(predicted, comparison, rows, compared, every)
         if table is not every and rows.groups is not None:
             weights = counted.sample_weight
@@ -447,8 +447,15 @@ def _sums(predicted: PredictedRows, comparison: Comparison) -> dict[str, Any]:
     errors = predicted.columns
     errors[:, :2] -= predicted.y[:, None]
     products = errors.T @ (shares[:, None] * errors)
-    variance = float(shares @ (predicted.y - shares @ predicted.y) ** 2)
+    variance = 0.0  # of equal outcomes, also where rounding would leave a little
+    if np.ptp(predicted.y) > 0:
+        variance = float(shares @ (predicted.y - shares @ predicted.y) ** 2)
     return {"errors": products.tolist(), "variance": variance}
+
+
+def _rounding(*predictions: FloatArray) -> float:
+    """The size of gaps that are rounding error, also where all predictions are equal."""
+    return max(max(1e-9 * float(np.ptp(p)), 1e-14 * float(np.abs(p).max())) for p in predictions)
 
 
 def _means(values: FloatArray, codes: IntArray, weights: FloatArray | None, k: int) -> list[float]:

@@ -87,6 +87,8 @@ def compare_methods(
                 f"The column {column!r} has {frame[column].nunique()} different values, but "
                 f"these methods compare at most {_MOST_GROUPS} groups. Divide it into bands."
             )
+    advice = "Fill them, or leave these rows out: these methods compare known groups."
+    roles.refuse_empty_cells(frame, frame[roles.target].notna(), advice)
     if roles.numeric:
         raise ValueError(
             "The other methods compare groups and not sensitive numbers, so --numeric (numeric in "

@@ -15,6 +15,10 @@ from meanparity.exceptions import did_you_mean, warn
 from meanparity.tables.kinds import finite_numbers, parse_cells
 
 _MOST_LISTED = 20  # columns named in an error message
+_MISSING_ADVICE = (
+    "Fill them, or pass --missing ignore or --missing group (missing='ignore' or 'group' in "
+    "Python)."
+)
 
 
 @dataclass(frozen=True)
@@ -165,13 +169,15 @@ class Roles:
         first, *others = (frame[column].astype(object).map(str) for column in self.sensitive)
         return first.str.cat(others, sep=", ") if others else first
 
-    def refuse_empty_cells(self, frame: pd.DataFrame, keep: Any = True) -> None:
+    def refuse_empty_cells(
+        self, frame: pd.DataFrame, keep: Any = True, advice: str = _MISSING_ADVICE
+    ) -> None:
         """Raise an error if a sensitive or control cell is empty in one of the rows to keep."""
         for column in (*self.sensitive, *self.control):
             empty = frame[column].isna() & keep
             if empty.any():
+                n = int(empty.sum())
                 raise ValueError(
-                    f"The column {column!r} has {int(empty.sum()):,} empty cells (missing values), "
-                    f"the first one in row {int(empty.idxmax()) + 1}. Fill them, or pass --missing "
-                    "ignore or --missing group (missing='ignore' or 'group' in Python)."
+                    f"The column {column!r} has {n:,} empty cell{'s'[: n != 1]} (missing values), "
+                    f"the first one in row {int(empty.idxmax()) + 1}. {advice}"
                 )

@@ -153,6 +153,8 @@ def select_loss(estimator: Any, loss: str, rows: EncodedRows, *, seed: int = 0) 
     compared = (
         f"{KINDS[suitable]} recognised: mean squared error on three folds {error:.4g} with the "
         f"{suitable} loss, compared with {squared_error:.4g} with the squared error"
+        if np.isfinite(error)
+        else f"{KINDS[suitable]} recognised, but the {suitable} loss cannot be fitted to all folds"
     )
     if error < squared_error:
         return other, f"{description} ({compared})"
