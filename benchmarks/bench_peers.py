@@ -213,9 +213,9 @@ def law_school():
     from meanparity.datasets import fetch_law_school
 
     data = fetch_law_school()
-    s = np.unique(np.asarray(data.sensitive).reshape(len(data.target), -1)[:, 0], return_inverse=True)
+    s = (np.asarray(data.sensitive)[:, 0] == "white").astype(int)
     rows = np.random.default_rng(0).permutation(len(data.target))[:6000]
-    return np.asarray(data.data)[rows], data.target[rows], (s[1][rows] > 0).astype(int)
+    return np.asarray(data.data)[rows], data.target[rows], s[rows]
 
 
 def large():
