@@ -69,7 +69,7 @@ print(table.round(4).to_string())
 ax = table.plot.scatter("largest gap", "error", figsize=(7, 4), s=60)
 for name, row in table.iterrows():
     ax.annotate(name, (row["largest gap"], row["error"]), xytext=(8, 4), textcoords="offset points")
-ax.margins(x=0.3)
+ax.margins(x=0.45, y=0.15)
 ax.set(xlabel="largest gap to the overall mean", ylabel="mean squared error")
 ax.figure.tight_layout()
 plt.show()

@@ -81,6 +81,7 @@ ax.legend()
 plt.show()
 
 # %%
-# On this table the two hardly differ: pooling is a little cheaper and no worse. It never promises
-# equal means on the rows of fit; if a rule asks for that, use exact parity. `model.gap_limits_`
-# says to which size each gap was closed, and why.
+# Pooling saves an eighth of the price of parity. Gaps of people who were not seen hardly change: no
+# group's typical gap differs by more than 0.003, some are smaller and some larger. Pooling never
+# promises equal means on the rows of fit; if a rule asks for that, use exact parity.
+# `model.gap_limits_` says how far each gap could stay open, and why.
