@@ -380,3 +380,14 @@ def test_sums_that_lose_their_digits_are_noted():
         (rest + outcomes) - outcomes
     few = ParityRidge().statistics(X[:50], y[:50], sensitive_features=s[:50], like=rest)
     assert (rest - few).n_rows == 70  # without a warning
+
+
+def test_landmarks_that_no_kernel_can_evaluate_are_refused(tmp_path):
+    X, y, s = table(0)
+    statistics = clone(NYSTROM).statistics(X, y, sensitive_features=s)
+    landmarks = statistics.features.landmarks.copy()
+    landmarks[0, 0] = 1e300
+    forged = replace(statistics, features=replace(statistics.features, landmarks=landmarks))
+    forged.save(tmp_path / "forged.npz")
+    with pytest.raises(ValueError, match="whose squares are not finite"):
+        Statistics.load(tmp_path / "forged.npz")

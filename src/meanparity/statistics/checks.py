@@ -89,6 +89,9 @@ def _check_features(features: Any, d: int) -> tuple[int, int]:
     p = landmarks.shape[0]
     _require(landmarks.shape == (p, d) and p >= 1, "its landmarks have a wrong shape")
     _check_numbers("the landmarks", values, np.shape(values))
+    with np.errstate(over="ignore"):
+        squares = np.sum(np.square(values, dtype=float))
+    _require(bool(np.isfinite(squares)), "the landmarks have numbers whose squares are not finite")
     _check_numbers("the whitening", features.whitening, (p, p))
     _require(not np.tril(features.whitening, -1).any(), "the whitening is not triangular")
     _require((features.whitening.diagonal() > 0).all(), "the whitening is singular")

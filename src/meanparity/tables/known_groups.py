@@ -100,6 +100,10 @@ class KnownGroups:
     def from_about(cls, about: Mapping[str, Any]) -> KnownGroups:
         """Read what `as_dict` returned from a description of a model file."""
         found = about.get("groups") or {"columns": [], "seen": [], "numbers": []}
+        if not isinstance(found, dict) or {*found} != {"columns", "seen", "numbers"}:
+            raise ValueError(
+                "What the model file says about groups is damaged. Fit the model again."
+            )
         seen = frozenset(map(tuple, found["seen"]))
         return cls(tuple(found["columns"]), seen, tuple(found["numbers"]))
 
