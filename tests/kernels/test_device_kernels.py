@@ -71,10 +71,13 @@ def test_values_are_those_of_the_cpu(device, name, kind, monkeypatch):
         kernel.evaluate(X, few, some), host.evaluate(X, few, some), rtol=0, atol=1e-11
     )
     whole = host.block(X)
-    values, across = kernel.evaluate_both(X, coef, left, 11)
-    assert np.allclose(values, whole @ coef, rtol=0, atol=1e-11)
-    assert np.allclose(across, whole[:, :11].T @ left, rtol=0, atol=1e-11)
+    for either in (kernel, host):
+        values, across = either.evaluate_both(X, coef, left, np.ones((11, 2)))
+        assert np.allclose(values, whole @ coef, rtol=0, atol=1e-11)
+        assert np.allclose(across, 1.0 + whole[:, :11].T @ left, rtol=0, atol=1e-11)
     own = points[:20]
+    ours = download(kernel.own_values(own)(slice(2, 9), some))
+    assert np.allclose(ours, host.own_values(own)(slice(2, 9), some), rtol=1e-13, atol=1e-14)
     monkeypatch.setattr(module, "_DIAGONAL_ROWS", 8)
     for first, these in ((0, points), (4, points[4:])):
         assert np.allclose(kernel.diagonal(these, first), host.diagonal(these, first), atol=1e-13)

@@ -59,20 +59,26 @@ class BoundKernel(ABC):
         return values
 
     def own_values(self, rows: Features) -> Callable[[slice, slice], Any]:
-        """A function of rows and columns: these kernel values of the first points, on a device.
+        """A function of rows and columns: these kernel values of the first points.
 
         `rows` are the features of these points.
         """
-        raise NotImplementedError("This kernel is not on a device.")
+        return lambda some, columns: self.block(rows[some], columns)
 
     def evaluate_both(
-        self, rows: Features, coef: FloatArray, left: FloatArray, n: int
+        self, rows: Features, coef: FloatArray, left: FloatArray, own: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """``κ @ coef`` for κ of p rows with all points; ``κᵀ @ left`` for the first n. On a device.
+        """``κ @ coef`` for κ of p rows with all points; `own` plus ``κᵀ @ left`` for the first n.
 
-        `coef` is (points, s) and `left` is (p, t); the results are (p, s) and (n, t).
+        `coef` is (points, s), `left` is (p, t), and `own`, (n, t), is overwritten. The results are
+        (p, s) and (n, t).
         """
-        raise NotImplementedError("This kernel is not on a device.")
+        values = np.empty((rows.shape[0], coef.shape[1]))
+        for part in row_blocks(len(values), max(BLOCK_NUMBERS // len(coef), 1)):
+            block = self.block(rows[part])
+            multiply(block, coef, values[part])
+            multiply(block[:, : len(own)].T, left[part], own, add=True)
+        return values, own
 
     def evaluate_own(self, rows: Features, coef: FloatArray) -> FloatArray:
         """The same for the first of the points themselves, from half of the kernel values."""

@@ -254,9 +254,10 @@ class DeviceKernel(BoundKernel):
         return self.evaluate(rows, coef, slice(0, rows.shape[0]))
 
     def evaluate_both(
-        self, rows: Features, coef: FloatArray, left: FloatArray, n: int
+        self, rows: Features, coef: FloatArray, left: FloatArray, own: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """``κ @ coef`` for κ of p rows with all points; ``κᵀ @ left`` for the first n points."""
+        """``κ @ coef`` for κ of p rows with all points; `own` plus ``κᵀ @ left`` for the first."""
+        n = len(own)
         prepared = self.values.prepare(rows)
         right, of_rows = self.device.upload(coef), self.device.upload(left)
         out = self.device.empty(rows.shape[0], coef.shape[1])
@@ -265,7 +266,7 @@ class DeviceKernel(BoundKernel):
             block = self.values.block(prepared, part, ALL)
             out[part] = block @ right
             across += block[:, :n].T @ of_rows[part]
-        return download(out), download(across)
+        return download(out), own + download(across)
 
     def _parts(self, n: int, points: int) -> list[slice]:
         return row_blocks(n, max(self.device.block_numbers() // max(points, 1), 1))

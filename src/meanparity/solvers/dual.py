@@ -22,11 +22,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from meanparity._typing import FloatArray
-from meanparity.kernels.bound import BLOCK_NUMBERS, gram
+from meanparity.kernels.bound import gram
 from meanparity.linalg.adjusted import AdjustedMatrix
-from meanparity.linalg.blas import multiply
 from meanparity.linalg.memory import SMALL, require_memory
-from meanparity.linalg.symmetric import Eigen, SymmetricFactor, SymmetricMatrix, row_blocks
+from meanparity.linalg.symmetric import Eigen, SymmetricFactor, SymmetricMatrix
 from meanparity.solvers.problem import (
     ConstrainedProblem,
     Directions,
@@ -251,12 +250,5 @@ def evaluate(
     fitted = kernel.evaluate_own(problem.X, coef[:n]) if own is None else own
     if problem.pool_X is None:
         return fitted, fitted[:0]
-    if kernel.has_device:
-        pool, across = kernel.evaluate_both(problem.pool_X, coef, coef[n:], n)
-        return fitted + across, pool
-    pool = np.empty(coef[n:].shape)
-    for part in row_blocks(len(pool), max(BLOCK_NUMBERS // len(coef), 1)):
-        block = kernel.block(problem.pool_X[part])
-        multiply(block, coef, pool[part])
-        multiply(block[:, :n].T, coef[n:][part], fitted, add=True)
+    pool, fitted = kernel.evaluate_both(problem.pool_X, coef, coef[n:], fitted)
     return fitted, pool

@@ -79,7 +79,8 @@ class PoolMoments:
         C = problem.pool.dense()
         if kernel.has_device:
             pool_X: Features = problem.pool_X
-            inner, values = kernel.evaluate_both(pool_X, np.vstack([np.zeros((n, q)), C]), C, n)
+            weights = np.vstack([np.zeros((n, q)), C])
+            inner, values = kernel.evaluate_both(pool_X, weights, C, values)
             gram = C.T @ inner
             reach = np.sqrt(np.abs(kernel.diagonal(pool_X, n))) @ np.abs(C)
         size = min(max(BLOCK_NUMBERS // (n + p), 1), 256)
