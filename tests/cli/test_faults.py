@@ -64,7 +64,8 @@ def test_an_interrupted_command_shows_no_traceback(tmp_path):
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
         assert "Traceback" not in errors
-        assert process.returncode in (0, 1, 130)
+        # a signal that arrives while Python itself ends is not seen by any code of ours
+        assert process.returncode in (0, 1, 130, -signal.SIGINT)
 
 
 def test_an_interrupt_inside_a_callback_is_not_lost():
