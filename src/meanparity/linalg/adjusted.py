@@ -108,7 +108,10 @@ class AdjustedMatrix(ABC):
 
     def scale(self, root: FloatArray) -> Self:
         """``diag(root) K diag(root)`` for root of shape (n,)."""
-        return self._with(self.diagonal * root**2, root=root)
+        done = self.adjustment
+        V = None if done.V is None else root[:, None] * done.V
+        before = 1.0 if done.root is None else done.root
+        return self._with(self.diagonal * root**2, root=before * root, V=V)
 
     def deflate(self, V: FloatArray, signs: FloatArray) -> Self:
         """``K − V diag(signs) Vᵀ`` for V of shape (n, q)."""

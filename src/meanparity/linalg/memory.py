@@ -88,12 +88,20 @@ def _free_addresses() -> list[int]:
         import resource
     except ImportError:  # Windows
         return []
+    limits = {
+        taken: resource.getrlimit(getattr(resource, name))[0]
+        for name, taken in (("RLIMIT_AS", "vms"), ("RLIMIT_DATA", "data"))
+        if hasattr(resource, name)
+    }
+    limits = {
+        taken: limit
+        for taken, limit in limits.items()
+        if limit != resource.RLIM_INFINITY and limit >= 0
+    }
+    if not limits:  # so that a fit in a fraction of a millisecond need not ask what is used
+        return []
     used = psutil.Process().memory_info()
-    free = []
-    for name, taken in (("RLIMIT_AS", used.vms), ("RLIMIT_DATA", getattr(used, "data", 0))):
-        limit = resource.getrlimit(getattr(resource, name))[0] if hasattr(resource, name) else -1
-        if limit != resource.RLIM_INFINITY and limit >= 0:
-            free.append(limit - taken - _THREADS)
+    free = [limit - getattr(used, taken, 0) - _THREADS for taken, limit in limits.items()]
     return free
 
 

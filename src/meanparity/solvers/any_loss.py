@@ -11,6 +11,7 @@ import numpy as np
 
 from meanparity.data.columns import is_position
 from meanparity.data.fit_input import check_flag
+from meanparity.linalg.device import CPU, resolve_device
 from meanparity.solvers.descent import DescentSettings
 from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.minimisation import Minimisation
@@ -35,11 +36,13 @@ class _Optimizer(Solver):
         tol: float = 1e-10,
         warm_start: bool = False,
         verbose: bool = False,
+        device: str = CPU,
     ) -> None:
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
         self.verbose = verbose
+        self.device = device
 
     any_loss = True
     _steps: ClassVar[int]
@@ -66,6 +69,9 @@ class _Optimizer(Solver):
                 "alpha=0 lets kernel functions fit all targets, where losses have no unique "
                 "minimum. Pass a positive alpha."
             )
+        device = resolve_device(self.device)
+        if device is not None and not on_columns:  # a matrix of columns is small
+            problem = replace(problem, device=device)
         settings, basis = self._settings(), LinearFeatures(np.zeros(problem.X.shape[1]))
         if on_columns and problem.origin is not None:  # rows about their mean save digits
             basis = LinearFeatures(problem.origin)
@@ -103,6 +109,9 @@ class Newton(_Optimizer):
         Whether a fit starts from the previous one.
     verbose : bool, default=False
         Whether to print every step.
+    device : str, default="cpu"
+        Where the kernel matrix and its factors are: "cpu", "cuda" or "cuda:1" for a GPU, or "auto"
+        for a GPU if torch sees one.
 
     See Also
     --------
@@ -131,7 +140,7 @@ class LBFGS(_Optimizer):
     ----------
     max_iter : int, optional
         Largest number of steps, 5000 by default.
-    tol, warm_start, verbose
+    tol, warm_start, verbose, device
         See `Newton`.
 
     See Also

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from meanparity.linalg.device import Device
 
 _BLOCK = 2**20  # features held at a time while predicting (8 MiB)
-_FIRST_ROWS = 4096  # rows whose mean is the origin
+_FIRST_ROWS = 1024  # rows whose mean is the origin
 
 
 class FeatureMap(Protocol):

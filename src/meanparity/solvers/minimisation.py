@@ -45,6 +45,7 @@ from meanparity._typing import FloatArray
 from meanparity.constraints.functionals import Functionals
 from meanparity.data.features import stack
 from meanparity.data.groups import one_cell
+from meanparity.linalg.device import name_of
 from meanparity.losses.base import Loss
 from meanparity.losses.regression import Quantile
 from meanparity.solvers.descent import Bend, Descent, DescentSettings, minimise
@@ -172,6 +173,7 @@ class Minimisation:
         residual = float(np.abs(gaps[0]).max(initial=0.0))
         name = "newton" if self.on_response else self.settings.optimizer
         info = SolverInfo(name, reason, time.perf_counter() - start, size, residual)
+        info = replace(info, device=name_of(problem.device))
         cells = problem.cells or one_cell(len(problem.Y))
         there = problem.pool_cells or one_cell(problem.pool.n_rows)
         fits = [

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
@@ -22,10 +23,15 @@ from meanparity.kernels.bound import gram
 from meanparity.linalg.adjusted import Adjustment
 from meanparity.linalg.blas import NotPositiveDefiniteError
 from meanparity.linalg.memory import require_memory
+from meanparity.linalg.refinement import Refined
 from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks
+from meanparity.solvers.factored import device_matrix
 from meanparity.solvers.orthogonal import CentredRows, problem_directions
 from meanparity.solvers.problem import ConstrainedProblem
 from meanparity.solvers.representers import PoolMoments, Representers
+
+if TYPE_CHECKING:
+    from meanparity.linalg.device_matrix import DeviceMatrix
 
 _ADVICE = "Fit on fewer rows, or use the kernel 'linear'."
 _SMALL = 2000  # most columns for which a matrix of their products is formed
@@ -68,8 +74,8 @@ class KernelFunctions:
     ----------
     plane : Plane
         The affine space that h is part of.
-    K : SymmetricMatrix
-        κ̃ on the training rows.
+    K : SymmetricMatrix or DeviceMatrix
+        κ̃ on the training rows; on a device if the problem has one.
     problem : ConstrainedProblem
         The problem, with its functionals and the pool.
     representers : Representers
@@ -81,7 +87,7 @@ class KernelFunctions:
     """
 
     plane: Plane
-    K: SymmetricMatrix
+    K: SymmetricMatrix | DeviceMatrix
     problem: ConstrainedProblem
     representers: Representers
     row_means: FloatArray | None
@@ -97,7 +103,12 @@ class KernelFunctions:
         sums = _constant_values(problem)
         centred = problem.fit_intercept and not sums.any()
         shares = np.full(len(problem.Y), 1 / len(problem.Y)) if centred else None
-        K, row_means = gram(problem.bound_kernel, problem.X, advice=_ADVICE), None
+        K: SymmetricMatrix | DeviceMatrix
+        if problem.device is None:
+            K = gram(problem.bound_kernel, problem.X, advice=_ADVICE)
+        else:
+            K = device_matrix(problem, mixed=False)
+        row_means = None
         with np.errstate(over="ignore", invalid="ignore"):
             pool = PoolMoments.compute(problem, shares)
         if shares is not None:
@@ -161,24 +172,27 @@ class KernelFunctions:
             return self._newton_indefinite(c, b, g, w, alpha)
         curved = w > 1e-14 * w.max()
         root = np.sqrt(np.where(curved, w, 0.0))
+        pulls = np.stack([-g - alpha * c] if m is None else [-g - alpha * c, w * m], axis=1)
+        # without curvature, the pull determines the coefficients
+        flat = np.where(curved[:, None], 0.0, pulls / alpha)
+        rest = np.where(curved[:, None], pulls, 0.0)
+        if not curved.all():
+            rest -= np.where(curved, w, 0.0)[:, None] * self.K.times(flat)
+        scaled = rest / np.where(curved, root, 1.0)[:, None]
         try:
-            factor = self.K.cholesky(alpha, Adjustment(root=root))
+            found = flat + root[:, None] * self._weighted_solve(root, alpha, scaled)
         except NotPositiveDefiniteError as error:
             raise ValueError(
                 f"The kernel matrix is indefinite, or alpha={alpha:g} is negligible compared with "
                 "it. Raise alpha, or choose another kernel."
             ) from error
+        return self._with_constant(c, b, found[:, 0], None if m is None else found[:, 1])
 
-        def solve(pull: FloatArray) -> FloatArray:
-            flat = np.where(curved, 0.0, pull / alpha)  # without curvature, the pull determines c
-            rest = np.where(curved, pull, 0.0)
-            if not curved.all():
-                rest = rest - np.where(curved, w, 0.0) * self.values(flat)
-            scaled = rest / np.where(curved, root, 1.0)
-            return flat + root * factor.solve(scaled[:, None])[:, 0]
-
-        free = solve(-g - alpha * c)
-        return self._with_constant(c, b, free, None if m is None else solve(w * m))
+    def _weighted_solve(self, root: FloatArray, alpha: float, rhs: FloatArray) -> FloatArray:
+        """``(αI + √W K̃ √W)⁻¹ rhs`` for √W of shape (n,), and rhs of shape (n, r)."""
+        if isinstance(self.K, SymmetricMatrix):
+            return self.K.cholesky(alpha, Adjustment(root=root)).solve(rhs)
+        return Refined(self.K.scale(root), alpha).solve(rhs)
 
     def _with_constant(
         self, c: FloatArray, b: float, free: FloatArray, along: FloatArray | None
