@@ -19,6 +19,7 @@ pytestmark = pytest.mark.torch
 
 DEVICE_MATRIX = "meanparity.linalg.device_matrix.DeviceMatrix.compute"
 DEVICE_PRODUCTS = "meanparity.solvers.device_sums.device_products"
+MEMORIES = ("meanparity.linalg.device.Device.free_bytes",)
 EVALUATED = "meanparity.kernels.device.DeviceKernel.evaluate"
 
 
@@ -39,6 +40,7 @@ class TestDenseOnDevice(RidgeConformance):
     info_name = "dense"
     runs = (DEVICE_MATRIX, on_cpu.REFINED)
     never_runs = (on_cpu.ALLOCATE, on_cpu.CHOLESKY, on_cpu.EIGEN, on_cpu.STEPS, on_cpu.FROM_SUMS)
+    memories = MEMORIES
     too_large = r"The kernel matrix of 1,500 rows needs .* MiB on the device, but only 1\.00 MiB"
 
     def solver(self, problem):
@@ -78,6 +80,7 @@ class TestNystromOnDevice(on_cpu.TestNystrom):
 class TestNewtonOnDevice(on_cpu.TestNewton):
     runs = (DEVICE_MATRIX, on_cpu.REFINED, on_cpu.NEWTON)
     never_runs = (on_cpu.ALLOCATE, on_cpu.CHOLESKY, on_cpu.EIGEN, on_cpu.GRADIENTS)
+    memories = MEMORIES
     too_large = TestDenseOnDevice.too_large
 
     def solver(self, problem):
@@ -91,6 +94,7 @@ class TestNewtonOnDevice(on_cpu.TestNewton):
 class TestLBFGSOnDevice(on_cpu.TestLBFGS):
     runs = (DEVICE_MATRIX, on_cpu.GRADIENTS)
     never_runs = (on_cpu.ALLOCATE, on_cpu.CHOLESKY, on_cpu.EIGEN, on_cpu.NEWTON)
+    memories = MEMORIES
     too_large = TestDenseOnDevice.too_large
 
     def solver(self, problem):
