@@ -301,6 +301,7 @@ def working(quiet: bool = False) -> Iterator[Callable[[str], None]]:
     Yields a function that changes the progress message. With `quiet`, nothing of this is shown.
     """
     from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     lines: dict[str, None] = {}
 
@@ -314,8 +315,13 @@ def working(quiet: bool = False) -> Iterator[Callable[[str], None]]:
             for category in _FOR_DEVELOPERS:
                 warnings.simplefilter("ignore", category)
             warnings.showwarning = collect
-            with Console(stderr=True, quiet=quiet).status("reading") as status:
-                yield lambda message: status.update(message)
+            what = TextColumn("{task.description}", markup=False)
+            console = Console(stderr=True, quiet=quiet)
+            columns = SpinnerColumn(), what, TimeElapsedColumn()
+            hidden = not console.is_terminal
+            with Progress(*columns, console=console, transient=True, disable=hidden) as shown:
+                task = shown.add_task("reading", total=None)
+                yield lambda message: shown.update(task, description=message)
     finally:
         for line in {} if quiet else lines:
             print(line, file=sys.stderr)
