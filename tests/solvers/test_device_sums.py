@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from unittest.mock import MagicMock
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from meanparity import Nystrom, ParityKernelRidge
 from meanparity.data.groups import Cells
 from meanparity.kernels import Kernel
 from meanparity.linalg.device import Device, resolve_device
-from meanparity.solvers import sums
+from meanparity.solvers import device_sums, sums
 from meanparity.solvers.features import KernelFeatures
 from meanparity.solvers.sums import sum_cells, sum_rows
 
@@ -68,3 +71,22 @@ def test_batches_and_statistics_are_summed_there(device):
         predicted.append(model.fit_statistics(mine + theirs).predict(X))
     for other in predicted[1:]:
         assert np.allclose(other, predicted[0], rtol=0, atol=1e-9)
+
+
+def test_rows_of_a_file_are_summed_there(device, tmp_path, monkeypatch):
+    rng, n = np.random.default_rng(2), 900
+    frame = pd.DataFrame(rng.standard_normal((n, 3)), columns=list("uvw"))
+    features = frame.copy()
+    frame["s"], frame["y"] = np.resize(["a", "b", "c"], n), np.sin(frame["u"])
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=200)
+    products = MagicMock(wraps=device_sums.device_products)
+    monkeypatch.setattr(device_sums, "device_products", products)
+    predicted = []
+    for place in ("cpu", device):
+        solver = Nystrom(landmarks=features.to_numpy()[:40], device=place)
+        model = ParityKernelRidge(kernel="rbf", gamma=0.2, fit_intercept=True, solver=solver)
+        model.fit(tmp_path / "rows.parquet", "y", sensitive_features="s")
+        assert model.parity_residual_ <= 1e-12
+        assert products.called == (place != "cpu")
+        predicted.append(model.predict(features))
+    assert np.allclose(*predicted, rtol=0, atol=1e-9)
