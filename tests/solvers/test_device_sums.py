@@ -54,6 +54,23 @@ def test_sums_of_all_rows_and_of_cells(device, monkeypatch, precision, weighted,
     close(sum_cells(there, X, of_cells), sum_cells(on_cpu, X, of_cells), 1e-11)
 
 
+@pytest.mark.parametrize("in_loss", [True, False])
+def test_products_have_the_shapes_of_those_of_the_cpu(device, in_loss):
+    rng = np.random.default_rng(3)
+    X, left = rng.standard_normal((50, 3)), rng.standard_normal((2, 50))
+    root = rng.uniform(0, 2, 50) if in_loss else None
+    kernel, members = Kernel("rbf", gamma=0.3), (np.arange(50) % 4, np.ones(50), 4)
+    on_cpu, there = (
+        KernelFeatures.from_landmarks(kernel, None, X[:7], np.float64, place)
+        for place in (None, device)
+    )
+    expected = sums._products(on_cpu, X, left, members, root)
+    found = device_sums.device_products(there, X, left, members, root)
+    for mine, other in zip(found, expected, strict=True):
+        assert mine.shape == other.shape
+        assert np.allclose(mine, other, rtol=0, atol=1e-11)
+
+
 def test_batches_and_statistics_are_summed_there(device):
     rng, n = np.random.default_rng(1), 600
     X, s = rng.standard_normal((n, 3)), np.resize(["a", "b", "c"], n)

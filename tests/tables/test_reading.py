@@ -173,6 +173,19 @@ def test_damaged_feather_files_are_refused_in_one_sentence(compression, tmp_path
     assert all(any(part in message for part in expected) for message in refused)
 
 
+def test_a_feather_file_whose_text_overlaps_is_refused(tmp_path):
+    """Its size is right, and only a look at every offset tells that it is damaged."""
+    offsets = pa.py_buffer(np.array([0, 6, 2, 8], np.int32).tobytes())
+    text = pa.Array.from_buffers(pa.string(), 3, [None, offsets, pa.py_buffer(b"abcdefgh")])
+    path = tmp_path / "people.feather"
+    with pa.OSFile(str(path), "wb") as file:
+        table = pa.table({"pay": [1.0, 2.0, 3.0], "sex": text})
+        with pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    with pytest.raises(ValueError, match="cannot be read as feather"):
+        read_frame(path)
+
+
 def test_what_a_table_takes_in_memory_follows_from_its_rows_not_from_its_bytes(
     tmp_path, monkeypatch
 ):
