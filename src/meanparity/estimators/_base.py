@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _get_feature_names, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from meanparity._documentation import Documented
 from meanparity._typing import FloatArray
@@ -51,9 +51,9 @@ from meanparity.tradeoff.curve import Comparison, CurveSums, StepSums
 from meanparity.tradeoff.functions import FittedFunction, TableFunctions
 from meanparity.tradeoff.tradeoff import Tradeoff
 
-_FUNCTION_ATTRIBUTES = ("coef_", "dual_coef_", "X_fit_", "intercept_")
+FUNCTION_ATTRIBUTES = ("coef_", "dual_coef_", "X_fit_", "intercept_")
 COLUMNS = ("n_features_in_", "feature_names_in_")
-PREDICTS_WITH = (*COLUMNS, "_function", "_loss", "classes_", "unfairness_", *_FUNCTION_ATTRIBUTES)
+PREDICTS_WITH = (*COLUMNS, "_function", "_loss", "classes_", "unfairness_", *FUNCTION_ATTRIBUTES)
 FIT_METADATA = {"sensitive_features": True, "control_features": True, "pool": True}
 
 
@@ -81,6 +81,7 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
     solver: Any
     sensitive_columns: Any
     drop_sensitive: bool
+    _function: FittedFunction
 
     def _kernel(self) -> AbstractKernel:
         return Kernel("linear")
@@ -126,8 +127,6 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
             control_features=control_features,
             sample_weight=sample_weight,
         )
-        if not isinstance(X, np.ndarray):
-            _get_feature_names(X)  # scikit-learn refuses names of which only some are text
         people = check_rows_and_pool(constraint, data.rows, pool)
         if people is None:
             return data
@@ -216,9 +215,6 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         if single and u is not None and not hasattr(data, "loss"):
             warn_about_cost(data, functionals, solution, u)
 
-        self.tradeoff_, self.unfairness_ = tradeoff, u
-        residual, rounding = np.abs(solution.gaps[0]).max(initial=0.0), solution.rounding
-        self.parity_residual_ = closed * max(float(residual), rounding)
         if u in (0.0, 1.0):
             means, gaps = ends[int(u)], of_ends[int(u)]
         else:
@@ -228,35 +224,35 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
                 else self._means(data, parts, solution, u)
             )
             gaps = reported_gaps(constraint, data, parts, [means], between)[1][0]
-        self.gaps_, self.pool_gaps_ = by_name(labels, gaps[:, 0] if single else gaps)
-        of_groups, self.group_counts_ = rows.group_means(means.cells[0]), rows.group_counts
-        self.group_means_ = _as_floats(of_groups, single)
-        self.pool_group_means_ = None
-        if data.pool is not None:
-            of_pool = data.pool.rows.group_means(means.cells[1])
-            self.pool_group_means_ = _as_floats(of_pool, single)
-        self.continuous_ = rows.schema.continuous
-        self.n_conditions_ = functionals.count + pool.count
-        self.implies_mean_parity_ = all(part.implies_mean_parity for part in parts if part.count)
-        self.unconstrained_strata_ = dict(functionals.unconstrained) | {
-            f"{name} (pool)": count for name, count in pool.unconstrained
+        residual, rounding = np.abs(solution.gaps[0]).max(initial=0.0), solution.rounding
+        here, there = by_name(labels, gaps[:, 0] if single else gaps)
+        of_pool = None if data.pool is None else data.pool.rows.group_means(means.cells[1])
+        fitted = {
+            "tradeoff_": tradeoff,
+            "unfairness_": u,
+            "parity_residual_": closed * max(float(residual), rounding),
+            "gaps_": here,
+            "pool_gaps_": there,
+            "group_means_": _as_floats(rows.group_means(means.cells[0]), single),
+            "pool_group_means_": None if of_pool is None else _as_floats(of_pool, single),
+            "group_counts_": rows.group_counts,
+            "continuous_": rows.schema.continuous,
+            "n_conditions_": functionals.count + pool.count,
+            "implies_mean_parity_": all(part.implies_mean_parity for part in parts if part.count),
+            "unconstrained_strata_": dict(functionals.unconstrained)
+            | {f"{name} (pool)": count for name, count in pool.unconstrained},
+            "solver_": solution.info.solver,
+            "solver_info_": solution.info,
+            "_function": function,
+            **function_attributes(solution.basis, function.coef, function.intercept, single),
+            **({} if limits is None else {"gap_limits_": limits}),
+            **self._own_attributes(data, solution),
         }
-        self.solver_, self.solver_info_ = solution.info.solver, solution.info
-        self._function = function
-        for name in (*_FUNCTION_ATTRIBUTES, "statistics_", "gap_limits_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
-        if limits is not None:
-            self.gap_limits_ = limits
-        self.__dict__.update(
-            function_attributes(solution.basis, function.coef, function.intercept, single)
-        )
-        self._store_columns(data.layout)
+        store_fitted(self, data.layout, fitted)
 
-    def _store_columns(self, layout: FeatureLayout) -> None:
-        self.n_features_in_ = layout.n_columns
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        if layout.names is not None:
-            self.feature_names_in_ = np.array(layout.names, dtype=object)
+    def _own_attributes(self, data: FitInput, solution: Solution) -> dict[str, Any]:
+        """The fitted attributes that only some estimators have."""
+        return {}
 
     def _means(self, data: FitInput, parts: Parts, solution: Solution, u: float) -> Means:
         """Means and gaps of the function at a position of the dial."""
@@ -370,6 +366,16 @@ class KernelParameters:
         name = getattr(self.kernel, "kernel", self.kernel)
         tags.input_tags.pairwise = isinstance(name, str) and name == "precomputed"
         return tags
+
+
+def store_fitted(model: Any, layout: FeatureLayout, fitted: dict[str, Any]) -> None:
+    """Replace what an earlier fit stored: at once, after everything that can be refused."""
+    columns: dict[str, Any] = {"n_features_in_": layout.n_columns}
+    if layout.names is not None:
+        columns["feature_names_in_"] = np.array(layout.names, dtype=object)
+    for name in [name for name in vars(model) if name.endswith("_")]:
+        delattr(model, name)
+    vars(model).update(columns | fitted)
 
 
 def conditions(constraint: Constraint, data: FitInput) -> Parts:

@@ -13,7 +13,7 @@ from meanparity._documentation import Documented
 from meanparity._typing import FloatArray
 from meanparity.constraints.base import Constraint, resolve_constraint
 from meanparity.data.fit_input import FitInput, check_unfairness
-from meanparity.estimators._base import FIT_METADATA, PREDICTS_WITH
+from meanparity.estimators._base import FIT_METADATA, PREDICTS_WITH, store_fitted
 from meanparity.estimators._messages import refuse_given
 from meanparity.estimators._report import Reporting
 from meanparity.estimators.selection import (
@@ -86,19 +86,17 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
         best = found.candidates[found.best]
         best_estimator = self._model(**best)
         best_estimator._fit_input(best_estimator._solver(), constraint, data)
-        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-            delattr(self, name)  # of an earlier fit
-        self.best_estimator_ = best_estimator
-        for name, value in vars(self.best_estimator_).items():
-            if name.endswith("_") and not name.startswith("_"):
-                setattr(self, name, value)
-        self.cv_results_ = found.results
-        self.best_index_ = found.best
-        self.best_score_ = -float(found.losses[found.best])
-        for name, value in best.items():
-            setattr(self, f"{name}_", value)
+        fitted = {name: value for name, value in vars(best_estimator).items() if name[-1] == "_"}
+        fitted |= {f"{name}_": value for name, value in best.items()}
         if "gamma" in best and best["gamma"] is None:
-            self.gamma_ = best_estimator._kernel().settled_gamma(data.X.shape[1])
+            fitted["gamma_"] = best_estimator._kernel().settled_gamma(data.X.shape[1])
+        chosen = {
+            "best_estimator_": best_estimator,
+            "cv_results_": found.results,
+            "best_index_": found.best,
+            "best_score_": -float(found.losses[found.best]),
+        }
+        store_fitted(self, data.layout, fitted | chosen)
 
     def _candidates(
         self, constraint: Constraint, data: FitInput

@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from meanparity._documentation import Documented
 from meanparity._typing import Columns, FloatArray
@@ -32,7 +32,7 @@ from meanparity.data.fit_input import (
 from meanparity.data.pool import Pool, as_pool
 from meanparity.data.refusals import refuse_other_order
 from meanparity.data.streams import refuse_stream
-from meanparity.estimators._base import COLUMNS, FIT_METADATA
+from meanparity.estimators._base import COLUMNS, FIT_METADATA, store_fitted
 from meanparity.estimators._corrections import (
     FunctionCorrection,
     GroupShifts,
@@ -240,21 +240,25 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
                 "once. Fit to the pool itself with the regressor frozen, or pass another "
                 "correction."
             )
-        # stored last, so that a fit that is refused leaves the earlier model as it was
-        validate_data(self, X, skip_check_array=True)  # sets the names that scikit-learn knows
         effect = correction.effect
-        self.base_gaps_, self.base_pool_gaps_ = effect.gaps(1.0)
-        self.gaps_, self.pool_gaps_ = effect.gaps(u)
-        self.parity_residual_ = (1 - u) * effect.residual
-        self.shift_ = (1 - u) * effect.size
-        self.estimator_, self._correction = model, correction
-        self.correction_ = "groups" if isinstance(correction, GroupShifts) else "function"
+        (base_gaps, base_pool_gaps), (gaps, pool_gaps) = effect.gaps(1.0), effect.gaps(u)
         about = constraint.describe(data.rows)
-        self.comparison_ = Comparison(data.rows.schema, constraint, about)
-        self._layout, self._unfairness = layout, u
-        self.__dict__.pop("_encoder", None)  # of an earlier fit
-        if encoder is not None:
-            self._encoder = encoder
+        fitted = {
+            "base_gaps_": base_gaps,
+            "base_pool_gaps_": base_pool_gaps,
+            "gaps_": gaps,
+            "pool_gaps_": pool_gaps,
+            "parity_residual_": (1 - u) * effect.residual,
+            "shift_": (1 - u) * effect.size,
+            "estimator_": model,
+            "correction_": "groups" if isinstance(correction, GroupShifts) else "function",
+            "comparison_": Comparison(data.rows.schema, constraint, about),
+            "_correction": correction,
+            "_encoder": encoder,
+            "_layout": layout,
+            "_unfairness": u,
+        }
+        store_fitted(self, layout, fitted)
         return self
 
     def _options(self) -> InputOptions:
@@ -297,7 +301,7 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
             )
             shift = self._correction.evaluate(rows)
         elif sensitive_features is None and control_features is None:
-            encoder = getattr(self, "_encoder", None)
+            encoder = getattr(self, "_encoder", None)  # which older files do not have
             own = features if encoder is None else encoder.transform(features)
             shift = self._correction.evaluate(own)
         else:

@@ -25,7 +25,7 @@ from meanparity.constraints.left_out import MOST_CELLS, LeftOut
 from meanparity.data.fit_input import FitInput
 from meanparity.data.groups import group_sums
 from meanparity.data.rows import refuse_identifier
-from meanparity.exceptions import ParityWarning
+from meanparity.exceptions import ParityWarning, warn
 from meanparity.solvers.held_out import LeaveOneOut, Smoother, predict_folds
 from meanparity.solvers.problem import ConstrainedProblem, Solver
 from meanparity.state import stored
@@ -112,12 +112,10 @@ class SmallestLoss:
         gaps = np.where(losses < np.inf, gaps, np.inf)  # what failed is chosen last
         allowed = gaps <= self.max_gap
         if not allowed.any() and np.isfinite(gaps).any():
-            warnings.warn(
+            warn(
                 f"No candidate is shown to have gaps of at most max_gap={self.max_gap:g} on rows "
                 f"that were not seen: the smallest upper limit of a gap is {gaps.min():.4g}, and "
-                "the candidate that has it is chosen. Allow a larger gap, or use more rows.",
-                ParityWarning,
-                stacklevel=2,
+                "the candidate that has it is chosen. Allow a larger gap, or use more rows."
             )
         key = np.where(allowed, losses, np.inf) if allowed.any() else gaps
         return int(len(key) - 1 - np.argmin(key[::-1]))
