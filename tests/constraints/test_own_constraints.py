@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from meanparity import (
     CovarianceParity,
@@ -159,5 +158,3 @@ def test_numbers_are_settled_on_all_rows(monkeypatch):
     assert fitted
     assert in_one == pytest.approx(by_fits)
     assert search.constraint.continuous == "auto"
-    assert clone(Plain().with_numbers(["age"])).continuous == ["age"]
-    assert clone(MeanParity().with_numbers(["age"])).continuous == ["age"]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils import _safe_indexing, column_or_1d
+from sklearn.utils import column_or_1d
 
 from meanparity._documentation import Documented
 from meanparity._typing import Columns, FloatArray
@@ -69,10 +69,7 @@ class Baseline(Documented, RegressorMixin, BaseEstimator):  # type: ignore[misc]
             data = replace(data, X=data.X.astype(np.float64, copy=False))
         if data.weights is None or data.weights.all():
             return data
-        keep = data.weights > 0
-        X, weights = _safe_indexing(data.X, np.flatnonzero(keep)), data.weights[keep]
-        rows = data.rows.subset(keep)
-        return replace(data, X=X, Y=data.Y[keep], weights=weights, sample_weight=weights, rows=rows)
+        return data.subset(np.flatnonzero(data.weights))
 
     def _read_features(self, X: Any) -> Any:
         """Features of rows to predict, compared with those of fit the way scikit-learn does."""

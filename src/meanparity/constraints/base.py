@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 
 from meanparity._documentation import Documented
 from meanparity._typing import FloatArray
@@ -111,12 +111,6 @@ class Constraint(Documented, BaseEstimator, ABC):  # type: ignore[misc]
             for name in _ABOUT_FUNCTIONALS - set(vars(cls)):
                 setattr(cls, name, vars(Constraint)[name])
 
-    def __sklearn_clone__(self) -> Self:
-        copied: Self = super().__sklearn_clone__()
-        if "continuous" in vars(self):  # settled by `with_numbers`, or a parameter
-            copied.__dict__.setdefault("continuous", self.continuous)
-        return copied
-
     @abstractmethod
     def functionals(self, rows: Rows) -> Functionals:
         """The linear functionals that have to meet their targets on these rows."""
@@ -132,12 +126,6 @@ class Constraint(Documented, BaseEstimator, ABC):  # type: ignore[misc]
     def settle(self, rows: Rows) -> Constraint:
         """The constraint with all that it takes from the training rows, such as quantiles."""
         return self
-
-    def with_numbers(self, names: Sequence[str]) -> Self:
-        """A copy for which these sensitive columns are numbers, on whatever rows it is read."""
-        settled: Self = clone(self)
-        settled.continuous = list(names)
-        return settled
 
     def implies_mean_parity(self, rows: Rows) -> bool:
         """Whether meeting this constraint gives every group of these rows the same mean."""

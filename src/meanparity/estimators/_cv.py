@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from meanparity._documentation import Documented
 from meanparity._typing import FloatArray
-from meanparity.constraints.base import Constraint, resolve_constraint
+from meanparity.constraints.base import Constraint
 from meanparity.data.fit_input import FitInput, check_unfairness
 from meanparity.estimators._base import FIT_METADATA, PREDICTS_WITH, store_fitted
 from meanparity.estimators._messages import refuse_given
@@ -20,6 +21,7 @@ from meanparity.estimators.selection import (
     Candidate,
     Found,
     SmallestLoss,
+    Splits,
     check_alphas,
     closed_folds,
     default_alphas,
@@ -72,13 +74,13 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
         model = self._model(alpha=1.0, **self._spaces()[0])
         constraint = model._checked_constraint()
         data = model._read(constraint, X, y, **people)
-        constraint = constraint.settle(data.rows)
+        settled = constraint.settle(data.rows)
         if self.cv is None:
-            require_leave_one_out(constraint, data, model.max_gap, resolve_solver(model.solver))
-            tried = self._left_out(constraint, data)
+            require_leave_one_out(settled, data, model.max_gap, resolve_solver(model.solver))
+            tried = self._left_out(settled, data)
         else:
-            tried = self._folds(X, y, constraint, data, people)
-        return constraint, data, select(constraint, data, tried, scoring)
+            tried = self._folds(constraint, settled, data, split(X, y, self.cv))
+        return settled, data, select(settled, data, tried, scoring)
 
     def _search(self, X: Any, y: Any, **people: Any) -> None:
         """Choose by predictions for held-out rows, and fit to all rows."""
@@ -102,11 +104,15 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
         self, constraint: Constraint, data: FitInput
     ) -> Iterator[tuple[Candidate, Any, ConstrainedProblem]]:
         """For each space, the model and its problem, in the features that its solver uses."""
+        problem = None
         for space in self._spaces():
             model = self._model(alpha=1.0, **space)
-            solver = resolve_solver(model.solver)
-            problem = solver.in_features(model._problem(constraint, data))
-            yield space, model, problem.in_double_precision()
+            if problem is None:
+                problem = model._problem(constraint, data)
+            else:  # the functionals do not depend on the kernel
+                problem = replace(problem, kernel=model._kernel())
+            found = resolve_solver(model.solver).in_features(problem)
+            yield space, model, found.in_double_precision()
 
     def _left_out(
         self, constraint: Constraint, data: FitInput
@@ -121,25 +127,19 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
                 yield {"alpha": alpha, **space}, predicted
 
     def _folds(
-        self, X: Any, y: Any, constraint: Constraint, data: FitInput, people: dict[str, Any]
+        self, constraint: Constraint, settled: Constraint, data: FitInput, splits: Splits
     ) -> Iterator[tuple[Candidate, FloatArray]]:
-        splits = split(X, y, self.cv)
-        for space, model, problem in self._candidates(constraint, data):
+        """The constraint is settled again in each fold."""
+        for space, model, problem in self._candidates(settled, data):
             alphas = self._alphas(kernel_scale(problem) if self.alphas is None else 1.0)
-            solver = resolve_solver(model.solver)
             whole = model.max_gap is None and constraint.pooling is None
-            if whole and solver.exact and has_closed_folds(problem, splits):
-                tried = closed_folds(
-                    constraint, data, problem, splits, alphas, self.unfairness, solver
-                )
-                for alpha, predicted in tried:
-                    yield {"alpha": alpha, **space}, predicted
+            exact = resolve_solver(model.solver).exact
+            if whole and exact and has_closed_folds(problem, splits):
+                tried = closed_folds(constraint, data, problem, splits, alphas, self.unfairness)
             else:
-                candidates = [{"alpha": float(alpha), **space} for alpha in alphas]
-                # which columns are numbers is settled on all rows, not in each fold again
-                of_folds = resolve_constraint(model.constraint)
-                model.set_params(constraint=of_folds.with_numbers(data.rows.schema.continuous))
-                yield from folds(model, X, y, splits, candidates, people)
+                tried = folds(model, constraint, data, splits, alphas)
+            for alpha, predicted in tried:
+                yield {"alpha": float(alpha), **space}, predicted
 
     def _alphas(self, scale: float) -> FloatArray:
         return default_alphas(scale) if self.alphas is None else check_alphas(self.alphas)

@@ -41,7 +41,8 @@ class ParityKernelRidgeCV(CrossValidated):
         whose gap on unseen rows is shown to be at most 500.
     kernel, degree, coef0, kernel_params, fit_intercept, unfairness, max_gap, constraint, solver, \
 sensitive_columns, drop_sensitive
-        See `ParityKernelRidge`. With "nystrom" the landmarks of all rows serve every fold.
+        See `ParityKernelRidge`. With "nystrom" the landmarks of all rows serve every fold, except
+        with a pool, `max_gap` or pooling.
 
     Attributes
     ----------
