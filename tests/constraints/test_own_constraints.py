@@ -127,11 +127,10 @@ def test_own_functionals_do_not_inherit_what_a_parent_says_of_its_own():
     assert found == pytest.approx(expected)
     with pytest.raises(ValueError, match="Doubled does not use control_features"):
         model.fit(X, y, sensitive_features=s, control_features=np.arange(60) % 2)
-    said = ("uses_control", "reports_groups", "reads_values", "compares_errors")
+    said = ("uses_control", "reads_values", "compares_errors")
     for kind in (Doubled, DoubledCovariance, DoubledErrors):
         true = [name for name in said if getattr(kind, name)]
         assert true == (["compares_errors"] if kind is DoubledErrors else [])
-    assert ResidualParity.reports_groups
     assert ResidualParity.uses_control
 
 

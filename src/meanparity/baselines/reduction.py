@@ -73,7 +73,7 @@ class ReductionRegressor(Baseline):
         The thresholds.
     disparity_ : float
         Largest difference of distribution functions of the random predictor on the training rows.
-    gap_, tolerance_ : float
+    excess_cost_, tolerance_ : float
         How far the mixture may be from the best one, as a share of the largest cost and judged by
         the regressors so far, and the distance at which the game ends.
     n_iter_, n_oracle_calls_ : int
@@ -166,7 +166,7 @@ class ReductionRegressor(Baseline):
             estimators_=list(found.hypotheses),
             mixture_weights_=found.weights,
             thresholds_=grid.thresholds,
-            gap_=found.gap,
+            excess_cost_=found.excess_cost,
             tolerance_=found.tolerance,
             disparity_=found.disparity,
             n_iter_=found.n_iter,
@@ -236,10 +236,11 @@ def _check_oracle(estimator: Any) -> None:
 
 def _warn_about_result(found: Mixture, slack: float) -> None:
     """Warn if the game ended too early, or if the oracle could not reduce the disparity further."""
-    if found.gap > found.tolerance:
+    if found.excess_cost > found.tolerance:
         message = (
-            f"After {found.n_iter} rounds the mixture may still cost {found.gap:.2g} more than the "
-            f"best one, with a tolerance of {found.tolerance:.2g}. Raise max_iter, or slack."
+            f"After {found.n_iter} rounds the mixture may still cost {found.excess_cost:.2g} more "
+            f"than the best one, with a tolerance of {found.tolerance:.2g}. Raise max_iter, or "
+            "slack."
         )
     elif found.disparity > 1.1 * slack:
         message = (

@@ -17,11 +17,10 @@ from meanparity.data.rows import Rows
 
 _ABOUT_FUNCTIONALS = {
     "describe",
-    "group_gaps",
+    "between_groups",
     "needs_rows",
     "compares_errors",
     "uses_control",
-    "reports_groups",
     "reads_values",
 }
 
@@ -55,8 +54,6 @@ class Constraint(Documented, BaseEstimator, ABC):  # type: ignore[misc]
         targets are ``Cᵀ y``, plus numbers that do not depend on y.
     uses_control : bool
         Whether it takes control features into account; otherwise they are refused.
-    reports_groups : bool
-        Whether a fit reports its `group_gaps` rather than the gaps of its functionals.
     reads_values : bool
         Whether it uses sensitive numbers as they are, so that it does not matter which columns
         are continuous.
@@ -92,7 +89,6 @@ class Constraint(Documented, BaseEstimator, ABC):  # type: ignore[misc]
     )
     compares_errors: ClassVar[bool] = False
     uses_control: ClassVar[bool] = False
-    reports_groups: ClassVar[bool] = False
     reads_values: ClassVar[bool] = False
 
     intersectional: Any = True
@@ -131,12 +127,12 @@ class Constraint(Documented, BaseEstimator, ABC):  # type: ignore[misc]
         """Whether meeting this constraint gives every group of these rows the same mean."""
         return self.functionals(rows).implies_mean_parity
 
-    def group_gaps(self, rows: Rows, functionals: Functionals | None = None) -> Functionals:
-        """How far apart groups are on any rows: by default the differences of their means.
+    def between_groups(self, rows: Rows, functionals: Functionals | None = None) -> Functionals:
+        """What compares groups on any rows: by default their means with the overall mean.
 
-        Curves, reports and cross-validation show the `gaps` of these functionals for what is
-        `compared`. There may be none. `functionals` are those of the constraint on these rows; they
-        are returned if their gaps are the same.
+        Curves, reports and cross-validation show the gaps of these functionals, of what is
+        `compared`. There may be none. `functionals` are those of the constraint on these rows, if
+        they are known; a constraint that itself compares groups returns them.
         """
         return mean_contrasts(rows)
 

@@ -190,11 +190,11 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         """Store the fitted attributes, and warn about what the fit leaves."""
         rows, single, (functionals, pool) = data.rows, data.single_output, parts
         between, comparison = _comparison(constraint, rows, functionals)
+        labels, of_ends = (functionals.labels, pool.labels), solution.gaps
         refuse_overflow(solution)
         refuse_unmet(data, *parts, solution)
         ends = [self._means(data, parts, solution, u) for u in (0.0, 1.0)]
-        labels, of_ends = reported_gaps(constraint, data, parts, ends, between)
-        tradeoff = self._tradeoff(comparison, between, data, parts, of_ends, solution, problem)
+        tradeoff = self._tradeoff(comparison, between, data, parts, solution, problem)
         limits = None
         if unseen is not None and self.confidence is not None:
             limits, function = promised_function(
@@ -223,7 +223,7 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
                 if u is None
                 else self._means(data, parts, solution, u)
             )
-            gaps = reported_gaps(constraint, data, parts, [means], between)[1][0]
+            gaps = means.gaps
         residual, rounding = np.abs(solution.gaps[0]).max(initial=0.0), solution.rounding
         here, there = by_name(labels, gaps[:, 0] if single else gaps)
         of_pool = None if data.pool is None else data.pool.rows.group_means(means.cells[1])
@@ -288,7 +288,6 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         between: Functionals,
         data: FitInput,
         parts: Parts,
-        gaps: FloatArray,
         solution: Solution,
         problem: ConstrainedProblem | None,
     ) -> Tradeoff:
@@ -307,7 +306,7 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
             replace(solution, fair=fair, free=free),
             TableFunctions(data.layout, solution.basis),
             sums,
-            gaps,
+            solution.gaps,
             comparison,
             data.single_output,
             labels=(parts[0].labels, parts[1].labels),
@@ -401,41 +400,12 @@ def _comparison(
 ) -> tuple[Functionals, Comparison]:
     """What compares the groups of the training rows, and how later rows are compared.
 
-    The first are the functionals themselves, if their gaps are those between groups.
+    The first are the functionals themselves, if these compare groups.
     """
-    own = functionals if constraint.reports_groups and functionals.labels else None
-    between = constraint.group_gaps(rows, own)
+    between = constraint.between_groups(rows, functionals if functionals.labels else None)
     if rows.sizes is not None and np.allclose(rows.mass * rows.sizes.mean(), rows.sizes):
         rows = replace(rows, weights=None)  # sums over rows of equal weight
     return between, Comparison(rows.schema, constraint, constraint.describe(rows))
-
-
-def reported_gaps(
-    constraint: Constraint,
-    data: FitInput,
-    parts: Parts,
-    means: Sequence[Means],
-    between: Functionals | None = None,
-) -> tuple[list[tuple[str, ...]], FloatArray]:
-    """The gaps that a fit reports, of e functions, (e, r, m), and what each of them is about.
-
-    These are the gaps between groups, if the constraint says so and there are any groups, and
-    otherwise those of its functionals; on the training rows, and then on the pool. `between` is
-    what compares the groups of the training rows, if it is known.
-    """
-    labels, found, n_here = [], [], len(parts[0].labels)
-    for i, part in enumerate(parts):
-        rows = data.rows if data.pool is None or not i else data.pool.rows
-        gaps = [one.gaps[n_here:] if i else one.gaps[:n_here] for one in means]
-        if constraint.reports_groups and part.labels and rows.schema.categories:
-            known, own = None if i else between, part
-            part = constraint.group_gaps(rows, own) if known is None else known
-            if part is not own:
-                mass = rows.mass[:, None]
-                gaps = [part.gaps_of_sums(mass * one.cells[i]) for one in means]
-        labels.append(part.labels)
-        found.append(np.stack(gaps))
-    return labels, np.concatenate(found, axis=1)
 
 
 def values_on_rows(

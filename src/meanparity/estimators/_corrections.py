@@ -18,7 +18,7 @@ from meanparity.constraints.functionals import Functionals
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import FitInput, InputOptions, read_fit_input
 from meanparity.data.rows import Rows, Schema, refuse_identifier
-from meanparity.estimators._base import Means, by_name, reported_gaps
+from meanparity.estimators._base import by_name
 from meanparity.estimators._messages import (
     pool_to_hold_on,
     refuse_overflow,
@@ -257,14 +257,12 @@ class FunctionCorrection:
         fits = [replace(solution.fair, fitted=v, pool=p if data.pool else None) for v, p in ends]
         shown = replace(solution, fair=fits[0], free=fits[1], gaps=gaps)
         warn_about_result(data, scaled.functionals, scaled.pool, shown, 1.0)
-        means = [_means(data, values, own) for values, own in zip(ends, gaps, strict=True)]
-        labels, (after, before) = reported_gaps(constraint, data, (here, there), means)
         if share > 0:
             _warn_about_harm(data, here, f[:, 0], f[:, 0] + share * g[:, 0], problem.shares)
         effect = Effect(
-            (labels[0], labels[1]),
-            before[:, 0],
-            after[:, 0],
+            (here.labels, there.labels),
+            gaps[1, :, 0],
+            gaps[0, :, 0],
             float(np.abs(gaps[0]).max(initial=0.0)),
             float(np.sqrt(problem.shares @ g[:, 0] ** 2)),
         )
@@ -310,15 +308,11 @@ class GroupShifts:
         # the table T is orthonormal in the mass of the cells, so T(t − Tᵀf) leaves no gap
         lacking = functionals.targets - functionals.apply(f - f.mean())
         shifts = np.asarray(functionals.table @ lacking)
-        ends = [f + shifts[rows.codes], f]
-        gaps = [functionals.gaps(values) for values in ends]
-        means = [_means(data, (values, f[:0]), own) for values, own in zip(ends, gaps, strict=True)]
-        nowhere = Functionals.none(0)
-        labels, (after, before) = reported_gaps(constraint, data, (functionals, nowhere), means)
+        before, after = (functionals.gaps(f + part)[:, 0] for part in (0.0, shifts[rows.codes]))
         size = float(np.sqrt(rows.mass @ shifts[:, 0] ** 2 / rows.mass.sum()))
-        residual = float(np.abs(gaps[0]).max(initial=0.0))
+        residual = float(np.abs(after).max(initial=0.0))
         warn_about_gaps(residual, data.spread, float(np.abs(f).max()))
-        effect = Effect((labels[0], ()), before[:, 0], after[:, 0], residual, size)
+        effect = Effect((functionals.labels, ()), before, after, residual, size)
         named = {rows.cell_values(cell): float(shift) for cell, shift in enumerate(shifts[:, 0])}
         return cls(rows.schema, named, effect)
 
@@ -354,12 +348,6 @@ def _minus(functionals: Functionals, values: FloatArray) -> Functionals:
         return functionals
     values = values - values.mean()  # a constant only changes rounding errors
     return replace(functionals, targets=functionals.targets - functionals.apply(values))
-
-
-def _means(data: FitInput, values: tuple[FloatArray, FloatArray], gaps: FloatArray) -> Means:
-    """Means in cells of values on the training rows and on the pool."""
-    pool = values[1] if data.pool is None else data.pool.rows.cell_means(values[1])
-    return Means((data.rows.cell_means(values[0]), pool), gaps)
 
 
 def _evaluated(solution: Solution, problem: ConstrainedProblem) -> tuple[FloatArray, FloatArray]:

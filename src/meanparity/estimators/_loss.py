@@ -84,7 +84,7 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
                 )
         return {
             "_loss": data.loss,
-            "history_": {n: {"objective": run.loss, "gap": run.gap} for n, run in runs.items()},
+            "history_": {n: {"objective": run.loss, "smd": run.gap} for n, run in runs.items()},
             "n_iter_": runs["constrained"].n_iter,
             "converged_": all(run.converged for run in runs.values()),
             **({} if data.classes is None else {"classes_": data.classes}),
@@ -115,13 +115,12 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
         between: Functionals,
         data: FitInput,
         parts: Parts,
-        gaps: FloatArray,
         solution: Solution,
         problem: ConstrainedProblem | None,
     ) -> LossTradeoff:
         assert isinstance(data, LossInput)
         assert problem is not None
-        found = super()._tradeoff(comparison, between, data, parts, gaps, solution, problem)
+        found = super()._tradeoff(comparison, between, data, parts, solution, problem)
         fair, free = solution.fair.fitted, solution.free.fitted
         assert solution.norms is not None
         assert fair is not None
@@ -130,7 +129,7 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
             found.solution,
             found.basis,
             found.training,
-            gaps,
+            found.gaps,
             found.comparison,
             data.single_output,
             data.loss,

@@ -153,7 +153,7 @@ class Found:
                 for name in names
             },
             "mean_squared_error": self.losses,
-            "gap": self.gaps,
+            "max_gap": self.gaps,
             "gap_limit": self.gap_limits,
             "rank_mean_squared_error": order,
         }
@@ -167,7 +167,7 @@ def select(
 ) -> Found:
     """Choose among candidates by their predictions, (n, m), for rows that were held out."""
     weights = np.ones(len(data.Y)) if data.weights is None else data.weights
-    between = constraint.group_gaps(data.rows)
+    between = constraint.between_groups(data.rows)
     candidates, losses, gaps, limits = [], [], [], []
     for candidate, predicted in predictions:
         errors = ((data.Y - predicted) ** 2).mean(axis=1)
