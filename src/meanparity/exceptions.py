@@ -46,12 +46,12 @@ def did_you_mean(name: object, names: Iterable[object], cutoff: float = 0.6) -> 
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
-def warn(message: str) -> None:
-    """Emit a `ParityWarning` that points at the line which called the package."""
+def warn(message: str, category: type[Warning] = ParityWarning) -> None:
+    """Emit a warning that points at the line which called the package."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, ParityWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 class StagnationError(ArithmeticError):

@@ -277,7 +277,7 @@ def test_implied_mean_parity_is_tested_not_counted(seed, marginal, missing):
     rng = np.random.default_rng(seed)
     columns = {name: rng.choice(np.array(["x", "y", None]), 30) for name in "ab"}
     rows = Rows.from_columns(columns, missing=missing, intersectional=not marginal)
-    functionals = MeanParity().group_gaps(rows)
+    functionals = MeanParity().between_groups(rows)
     values = rng.standard_normal((30, 1))
     values -= functionals.dense() @ functionals.apply(values)
     gaps = rows.groups.means(values) - rows.groups.means(values).mean(axis=0)

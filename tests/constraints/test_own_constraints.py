@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from meanparity import (
     CovarianceParity,
@@ -128,11 +127,10 @@ def test_own_functionals_do_not_inherit_what_a_parent_says_of_its_own():
     assert found == pytest.approx(expected)
     with pytest.raises(ValueError, match="Doubled does not use control_features"):
         model.fit(X, y, sensitive_features=s, control_features=np.arange(60) % 2)
-    said = ("uses_control", "reports_groups", "reads_values", "compares_errors")
+    said = ("uses_control", "reads_values", "compares_errors")
     for kind in (Doubled, DoubledCovariance, DoubledErrors):
         true = [name for name in said if getattr(kind, name)]
         assert true == (["compares_errors"] if kind is DoubledErrors else [])
-    assert ResidualParity.reports_groups
     assert ResidualParity.uses_control
 
 
@@ -159,5 +157,3 @@ def test_numbers_are_settled_on_all_rows(monkeypatch):
     assert fitted
     assert in_one == pytest.approx(by_fits)
     assert search.constraint.continuous == "auto"
-    assert clone(Plain().with_numbers(["age"])).continuous == ["age"]
-    assert clone(MeanParity().with_numbers(["age"])).continuous == ["age"]

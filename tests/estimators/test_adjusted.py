@@ -25,11 +25,14 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from meanparity import (
     CovarianceParity,
+    LinearParity,
+    MeanParity,
     ParityAdjusted,
     ParityKernelRidge,
     ParityRidge,
     ParityWarning,
     Pool,
+    ResidualParity,
 )
 from meanparity.estimators._price import warn_about_range
 from meanparity.metrics import max_mean_gap
@@ -105,6 +108,46 @@ def test_shifts_of_groups_are_the_least(seed, weighted, control):
         assert means == pytest.approx([w @ base[inside]] * 3, abs=1e-10)
         for g in "abc":
             assert np.ptp((moved - base)[inside & (s == g)]) <= 1e-12
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        MeanParity(intersectional=False),
+        MeanParity(missing="group"),
+        MeanParity(missing="ignore"),
+        ResidualParity(),
+        CovarianceParity("linear"),
+    ],
+    ids=str,
+)
+def test_groups_are_shifted_for_other_notions(constraint, weighted, data):
+    X, y, s = data
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"s": s, "sex": rng.choice(["f", "m"], 200)})
+    if constraint.missing != "error":
+        people = people[["s"]].astype(object)
+        people.loc[:19, "s"] = None
+    w = rng.uniform(0.5, 2.0, 200) if weighted else np.ones(200)
+    model = ParityAdjusted(FOREST, correction=constraint)
+    model.fit(X, y, sensitive_features=people, sample_weight=w)
+    base, moved = model.estimator_.predict(X), model.predict(X, sensitive_features=people)
+    columns = [people[name].fillna("?").to_numpy() for name in people]
+    if "sex" in people and isinstance(constraint, ResidualParity):
+        columns = [columns[0] + columns[1]]
+    counted = people["s"].notna().to_numpy() | (constraint.missing != "ignore")
+    v = w * counted / (w @ counted)
+    members = [c == value for c in columns for value in np.unique(c[counted])]
+    A = np.stack([v * member / (v @ member) - v for member in members])
+    off = y - base if isinstance(constraint, ResidualParity) else -base
+    least = np.linalg.lstsq(A / np.sqrt(w), A @ off, rcond=1e-10)[0] / np.sqrt(w)
+    assert moved - base == pytest.approx(least, abs=1e-10)
+    assert model.shift_ == pytest.approx(np.sqrt(w @ least**2 / w.sum()))
+    assert model.parity_residual_ < 1e-12
+    if not isinstance(constraint, CovarianceParity):  # whose gaps are those of combinations
+        assert max(map(abs, model.gaps_.values())) < 1e-12
+    assert model.comparison_.constraint.get_params() == constraint.get_params()
 
 
 @pytest.mark.parametrize("alpha", [0.0, 3.0])
@@ -243,7 +286,35 @@ BAD = {
     "missing groups": (
         ParityAdjusted(correction="groups"),
         {"sensitive_features": [None, *(["a", "b"] * 100)][:200]},
-        "'sensitive' has missing values, but correction='groups' has to know",
+        "'sensitive' has missing values, but a shift of each group has to know",
+    ),
+    "shifts for given weights": (
+        ParityAdjusted(correction=LinearParity(np.repeat([1.0, -1.0], 100))),
+        {},
+        "Groups cannot be shifted for LinearParity, whose functionals are about rows",
+    ),
+    "shifts without y": (
+        ParityAdjusted(
+            FrozenEstimator(LinearRegression().fit(np.eye(5), np.ones(5))),
+            correction=ResidualParity(),
+        ),
+        {"y": None},
+        "ResidualParity needs y",
+    ),
+    "shifts for the pool": (
+        ParityAdjusted(correction=MeanParity(parity_on="pool")),
+        {},
+        "parity_on='pool' needs the people to be scored",
+    ),
+    "shifts with pooling": (
+        ParityAdjusted(correction=MeanParity(pooling="auto")),
+        {},
+        "pooling='auto' is not supported in a correction",
+    ),
+    "shifts with a wrong setting": (
+        ParityAdjusted(correction=MeanParity(missing="group", scale="log")),
+        {},
+        "scale='log' is not known",
     ),
     "groups twice": (
         ParityAdjusted(sensitive_columns=0),
@@ -283,7 +354,7 @@ BAD = {
 def test_wrong_use_speaks(model, given_, message, data):
     X, y, s = data
     with pytest.raises((ValueError, TypeError), match=message):
-        model.fit(X, y, **{"sensitive_features": s, **given_})
+        model.fit(X, **{"y": y, "sensitive_features": s, **given_})
 
 
 def test_wrong_predictions_speak(data):

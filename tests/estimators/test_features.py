@@ -101,7 +101,7 @@ def test_choosing_in_features_is_brute_force(cv, intercept, data):
         gammas=[0.1, 1.0], solver__n_components=20, solver__landmarks="uniform"
     )
     gammas.fit(X, y, sensitive_features=s)
-    assert len(gammas.cv_results_["gap"]) == 6
+    assert len(gammas.cv_results_["max_gap"]) == 6
 
 
 def test_solvers_of_losses_are_named():

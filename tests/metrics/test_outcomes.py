@@ -10,11 +10,11 @@ from sklearn.metrics import mean_absolute_error, mean_pinball_loss, mean_squared
 
 from meanparity.metrics import (
     calibration_by_group,
-    error_gap,
+    max_error_gap,
     parity_scorer,
     prediction_errors,
-    separation_gap,
-    sufficiency_gap,
+    separation_information,
+    sufficiency_information,
 )
 
 
@@ -39,8 +39,8 @@ def test_errors_are_those_of_scikit_learn(data, error, peer):
     y, g, s, _ = data
     assert prediction_errors(y, g, error).mean() == pytest.approx(peer(y, g))
     expected = max(abs(peer(y[s == j], g[s == j]) - peer(y, g)) for j in "abc")
-    assert error_gap(y, g, sensitive_features=s, error=error) == pytest.approx(expected)
-    scorer = parity_scorer("error_gap", sensitive_columns=0, error=error)
+    assert max_error_gap(y, g, sensitive_features=s, error=error) == pytest.approx(expected)
+    scorer = parity_scorer("max_error_gap", sensitive_columns=0, error=error)
 
     class Given(RegressorMixin, BaseEstimator):
         def fit(self, X, y):
@@ -57,8 +57,8 @@ def test_weights_count_in_errors_and_calibration(data):
     y, g, s, w = data
     whole = np.rint(3 * w).astype(int)
     again = [np.repeat(part, whole) for part in (y, g, s)]
-    assert error_gap(y, g, sensitive_features=s, sample_weight=whole) == pytest.approx(
-        error_gap(*again[:2], sensitive_features=again[2])
+    assert max_error_gap(y, g, sensitive_features=s, sample_weight=whole) == pytest.approx(
+        max_error_gap(*again[:2], sensitive_features=again[2])
     )
     one = calibration_by_group(y, g, sensitive_features=s, sample_weight=whole, n_bins=1)
     other = calibration_by_group(*again[:2], sensitive_features=again[2], n_bins=1)
@@ -91,8 +91,8 @@ def test_information_of_normal_values_is_the_one_of_the_formula():
     t = d * s + rng.normal(size=n)  # what ŷ adds to y
     p = 1 / (1 + np.exp(-(d * t - d * d / 2)))
     expected = 1 + np.mean(np.where(s, np.log(p), np.log(1 - p))) / np.log(2)
-    assert separation_gap(y, g, sensitive_features=s) == pytest.approx(expected, abs=0.01)
-    assert sufficiency_gap(g, y, sensitive_features=s) == pytest.approx(expected, abs=0.01)
+    assert separation_information(y, g, sensitive_features=s) == pytest.approx(expected, abs=0.01)
+    assert sufficiency_information(g, y, sensitive_features=s) == pytest.approx(expected, abs=0.01)
 
 
 def test_each_notion_may_hold_without_the_other():
@@ -100,20 +100,20 @@ def test_each_notion_may_hold_without_the_other():
     s = rng.integers(0, 3, 6000)
     y = rng.normal(size=6000) + 1.5 * (s == 2)
     g = y + rng.normal(size=6000)  # depends on y alone
-    assert separation_gap(y, g, sensitive_features=s) < 0.005
-    assert sufficiency_gap(y, g, sensitive_features=s) > 0.03
+    assert separation_information(y, g, sensitive_features=s) < 0.005
+    assert sufficiency_information(y, g, sensitive_features=s) > 0.03
     y, g = g, y  # y depends on ŷ alone
-    assert sufficiency_gap(y, g, sensitive_features=s) < 0.005
-    assert separation_gap(y, g, sensitive_features=s) > 0.03
+    assert sufficiency_information(y, g, sensitive_features=s) < 0.005
+    assert separation_information(y, g, sensitive_features=s) > 0.03
 
 
 def test_units_and_weights_of_separation(data):
     y, g, s, w = data
-    one = separation_gap(y, g, sensitive_features=s)
-    assert separation_gap(1e5 * y + 3, 1e-4 * g, sensitive_features=s) == pytest.approx(one)
-    equal = separation_gap(y, g, sensitive_features=s, sample_weight=np.ones(200))
+    one = separation_information(y, g, sensitive_features=s)
+    assert separation_information(1e5 * y + 3, 1e-4 * g, sensitive_features=s) == pytest.approx(one)
+    equal = separation_information(y, g, sensitive_features=s, sample_weight=np.ones(200))
     assert equal == pytest.approx(one)
-    assert separation_gap(y, g, sensitive_features=s, sample_weight=w) != one
+    assert separation_information(y, g, sensitive_features=s, sample_weight=w) != one
 
 
 @pytest.mark.parametrize(
@@ -133,6 +133,6 @@ def test_wrong_errors_are_explained(arguments, message):
 def test_groups_that_are_too_small_are_explained():
     y = np.arange(30.0)
     with pytest.raises(ValueError, match="Group 'b' has 9 rows, too few"):
-        separation_gap(y, y, sensitive_features=["a"] * 21 + ["b"] * 9)
+        separation_information(y, y, sensitive_features=["a"] * 21 + ["b"] * 9)
     with pytest.raises(ValueError, match=r"All rows are in one group \(a\)"):
-        sufficiency_gap(y, y, sensitive_features=["a"] * 30)
+        sufficiency_information(y, y, sensitive_features=["a"] * 30)

@@ -24,7 +24,7 @@ from meanparity.metrics import (
     max_mean_gap,
     mean_parity_gap,
     parity_scorer,
-    selection_rate_gap,
+    selection_rate_difference,
     selection_rate_ratio,
     selection_rates,
 )
@@ -241,7 +241,7 @@ def test_selection_rates_are_fairlearns():
     rng = np.random.default_rng(0)
     labels, s, w = rng.integers(0, 2, 90), rng.choice(list("abc"), 90), rng.uniform(0.1, 1, 90)
     given = {"sensitive_features": s, "sample_weight": w}
-    assert selection_rate_gap(None, labels, **given) == pytest.approx(
+    assert selection_rate_difference(None, labels, **given) == pytest.approx(
         demographic_parity_difference(labels, labels, **given)
     )
     assert selection_rate_ratio(None, labels, **given) == pytest.approx(
@@ -254,7 +254,7 @@ def test_selection_rates_are_fairlearns():
 
 def test_nobody_selected():
     assert selection_rate_ratio(None, [0, 0], sensitive_features=["a", "b"]) == 1.0
-    assert selection_rate_gap(None, [False, False], sensitive_features=["a", "b"]) == 0.0
+    assert selection_rate_difference(None, [False, False], sensitive_features=["a", "b"]) == 0.0
     assert selection_rates(None, [-1, 1], sensitive_features=["a", "b"]) == {"a": 0.0, "b": 1.0}
 
 
@@ -274,7 +274,9 @@ def test_nobody_selected():
         (np.zeros((4, 2)), {}, r"y_pred has shape \(4, 2\)"),
     ],
 )
-@pytest.mark.parametrize("metric", [selection_rates, selection_rate_gap, selection_rate_ratio])
+@pytest.mark.parametrize(
+    "metric", [selection_rates, selection_rate_difference, selection_rate_ratio]
+)
 def test_metrics_of_labels_refuse_numbers(metric, labels, parameters, message):
     with pytest.raises(ValueError, match=message):
         metric(None, labels, sensitive_features=["a", "a", "b", "b"], **parameters)

@@ -11,12 +11,12 @@ from sklearn.model_selection import cross_validate
 
 from meanparity import ParityRidge
 from meanparity.metrics import (
-    error_gap,
     group_means,
+    max_error_gap,
     max_mean_gap,
     mean_parity_gap,
     parity_scorer,
-    selection_rate_gap,
+    selection_rate_difference,
     selection_rate_ratio,
     selection_rates,
 )
@@ -67,7 +67,7 @@ def test_names_of_selection_rates_in_both_directions(people):
     )
     assert frame.by_group.to_dict() == pytest.approx(selection_rates(wanted, chosen, **given))
     difference = theirs.demographic_parity_difference(wanted, chosen, **given)
-    assert difference == pytest.approx(selection_rate_gap(wanted, chosen, **given))
+    assert difference == pytest.approx(selection_rate_difference(wanted, chosen, **given))
     ratio = theirs.demographic_parity_ratio(wanted, chosen, **given)
     assert ratio == pytest.approx(selection_rate_ratio(wanted, chosen, **given))
 
@@ -78,7 +78,7 @@ def test_the_error_gap_is_the_largest_difference_from_the_overall_error(people):
         metrics=mean_squared_error, y_true=y, y_pred=predicted, sensitive_features=s
     )
     largest = np.abs(frame.by_group - frame.overall).max()
-    assert largest == pytest.approx(error_gap(y, predicted, sensitive_features=s))
+    assert largest == pytest.approx(max_error_gap(y, predicted, sensitive_features=s))
 
 
 def test_their_metrics_are_scores_of_our_models(people):

@@ -122,9 +122,10 @@ NEED_GROUPS = {
 OF_SKLEARN = {"pipeline": "parityridge__", "transformed target": ""}
 
 
-def fit(name):
-    """The model, fitted."""
-    model, y, sensitive = clone(MODELS[name]), Y, S
+def fit(name, model=None):
+    """The model, fitted: a new one, or one that may have been fitted before."""
+    y, sensitive = Y, S
+    model = clone(MODELS[name]) if model is None else model
     if isinstance(model, ParityKernelClassifier):
         y = np.where(Y > 0, "yes", "no")
     elif name in ("poisson", "gamma"):

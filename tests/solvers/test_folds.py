@@ -15,14 +15,17 @@ from sklearn.model_selection import KFold, PredefinedSplit
 from meanparity import (
     CovarianceParity,
     MeanParity,
+    Nystrom,
     ParityKernelRidge,
     ParityKernelRidgeCV,
     ParityRidge,
     ParityRidgeCV,
+    Pool,
     Primal,
     ResidualParity,
 )
 from meanparity.constraints import Functionals
+from meanparity.data.fit_input import read_fit_input
 from meanparity.estimators import selection
 from meanparity.kernels import Kernel
 from meanparity.kernels.bound import gram
@@ -33,25 +36,26 @@ ALPHAS = np.array([0.0, 1e-3, 1.0, 100.0])
 SMALL = MeanParity(min_group_size=0)
 
 
-def one_by_one(model, X, y, splits, **people):
+def one_by_one(model, X, y, splits, alphas=ALPHAS, pool=None, **people):
     """Held-out predictions, from a fit for every fold and penalty."""
     found = []
-    for alpha in ALPHAS:
+    for alpha in alphas:
         predicted = np.empty_like(y)
         for train, test in splits:
             some = {name: value[train] for name, value in people.items()}
-            fitted = clone(model).set_params(alpha=alpha).fit(X[train], y[train], **some)
+            fitted = clone(model).set_params(alpha=alpha).fit(X[train], y[train], pool=pool, **some)
             predicted[test] = fitted.predict(X[test])
         found.append(predicted)
     return np.array(found)
 
 
-def in_one_pass(search, X, y, people):
-    """Held-out predictions of all penalties, of a search that fits no fold."""
-    seen = []
+def never(*args, **kwargs):
+    raise AssertionError("a fold was fitted")
 
-    def never(*args, **kwargs):
-        raise AssertionError("a fold was fitted")
+
+def held_out(search, X, y, people, folds=selection.folds):
+    """Held-out predictions of all penalties, of a search."""
+    seen = []
 
     def keep(constraint, data, predictions, scoring):
         pairs = list(predictions)
@@ -59,10 +63,15 @@ def in_one_pass(search, X, y, people):
         return selection.select(constraint, data, iter(pairs), scoring)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("meanparity.estimators._cv.folds", never)
+        patch.setattr("meanparity.estimators._cv.folds", folds)
         patch.setattr("meanparity.estimators._cv.select", keep)
         search.fit(X, y, **people)
     return np.array(seen)
+
+
+def in_one_pass(search, X, y, people):
+    """The same, of a search that fits no fold."""
+    return held_out(search, X, y, people, never)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -199,7 +208,7 @@ def test_a_solver_that_is_not_exact_is_used_in_every_fold():
     with mock.patch.object(Hasty, "solve", autospec=True, side_effect=Primal.solve) as solve:
         search = ParityRidgeCV(alphas=[0.1, 1.0], cv=4, solver=Hasty())
         search.fit(X, y, sensitive_features=s)
-    assert solve.call_count == 2 * 4 + 1
+    assert solve.call_count == 4 + 1  # penalties are outputs of one problem
     with pytest.raises(ValueError, match=r"no closed form with Hasty, which does not say that it"):
         search.set_params(cv=None).fit(X, y, sensitive_features=s)
 
@@ -232,25 +241,79 @@ def test_numbers_are_settled_on_all_rows(monkeypatch):
     assert in_one == pytest.approx(by_fits)
 
 
-@pytest.mark.parametrize("kind", [MeanParity, ResidualParity])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_penalties_of_kernel_folds_share_the_kernel_matrix(kind, fit_intercept, monkeypatch):
+KERNEL_FOLDS = {
+    "plain": {},
+    "dial": {"unfairness": 0.3},
+    "max_gap": {"max_gap": 0.002},
+    "errors": {"constraint": ResidualParity(min_group_size=0)},
+    "errors, max_gap": {"constraint": ResidualParity(min_group_size=0), "max_gap": 0.002},
+    "pooling": {"constraint": MeanParity(pooling=2.0, min_group_size=0)},
+    "splines": {"constraint": MeanParity(n_knots=3, continuous=[0], min_group_size=0)},
+    "precomputed": {"kernel": "precomputed"},
+    "landmarks, max_gap": {"solver": Nystrom(15), "max_gap": 0.002},
+    "pool": {"fit_intercept": True},
+    "singular": {"kernel": "linear", "solver": "spectral", "max_gap": 0.002},
+}
+
+
+@pytest.mark.filterwarnings("ignore:The unconstrained fit meets max_gap")  # with a large penalty
+@pytest.mark.filterwarnings("ignore:Parity on the pool moves")
+@pytest.mark.parametrize("outputs", [None, 2])
+@pytest.mark.parametrize("name", KERNEL_FOLDS)
+def test_a_fold_is_fitted_once_for_all_penalties(name, outputs, monkeypatch):
+    """One kernel matrix for each fold, and the predictions of a fit for each penalty."""
     rng = np.random.default_rng(0)
-    X, y, s = rng.standard_normal((40, 3)), rng.standard_normal((40, 2)), np.array(["a", "b"] * 20)
-    weights, alphas, cv, matrices = rng.uniform(0.5, 2.0, 40), ALPHAS[1:], KFold(4), []
-    people = {"sensitive_features": s, "sample_weight": weights}
-    settings = {"kernel": "rbf", "constraint": kind(min_group_size=0)}
-    settings["fit_intercept"] = fit_intercept
+    X, alphas, cv, matrices = rng.standard_normal((40, 3)), ALPHAS[1:], KFold(4), []
+    s = np.array(["a", "b", "c", "a"] * 10)
+    y = rng.standard_normal((40, outputs) if outputs else 40)
+    y += (s == "b").reshape(y.shape[0], *(1,) * (y.ndim - 1))
+    if name == "splines":
+        s = rng.uniform(20, 60, 40)
+    people = {"sensitive_features": s, "sample_weight": rng.uniform(0.5, 2.0, 40)}
+    settings = {"kernel": "rbf", "constraint": SMALL, **KERNEL_FOLDS[name]}
+    pool = None
+    if name == "pool":
+        pool = Pool(rng.standard_normal((9, 3)), ["a", "b", "c"] * 3, sample_weight=np.ones(9))
 
     def counted(*args, **kwargs):
         matrices.append(args)
         return gram(*args, **kwargs)
 
     monkeypatch.setattr("meanparity.solvers.dual.gram", counted)
-    got = in_one_pass(ParityKernelRidgeCV(alphas=alphas, cv=cv, **settings), X, y, people)
-    assert len(matrices) == 4 + 1  # one for each fold, and one for the fit to all rows
-    expected = one_by_one(ParityKernelRidge(**settings), X, y, list(cv.split(X)), **people)[1:]
-    assert np.allclose(got, expected, rtol=0, atol=1e-10)
+    search = ParityKernelRidgeCV(alphas=alphas, cv=cv, **settings)
+    rows = X @ X.T if name == "precomputed" else X
+    got = held_out(search, rows, y, people | {"pool": pool})
+    fits_of_a_fold = 6 if name == "pooling" else 1  # five more say how well gaps are known
+    assert len(matrices) == (0 if "landmarks" in name else 5 * fits_of_a_fold)
+    if name == "precomputed":
+        settings["kernel"] = "linear"
+    expected = one_by_one(
+        ParityKernelRidge(**settings), X, y, list(cv.split(X)), alphas, pool, **people
+    )
+    digits = 1e-8 if name == "pooling" else 1e-10
+    assert np.abs(got.reshape(expected.shape) - expected).max() <= digits
+
+
+def test_what_is_passed_is_read_once(monkeypatch):
+    """Folds are taken from the rows that were checked, whichever way they are predicted."""
+    rng = np.random.default_rng(0)
+    X, y, s = rng.standard_normal((40, 3)), rng.standard_normal(40), np.array(["a", "b"] * 20)
+    reads = []
+
+    def counted(*args, **kwargs):
+        reads.append(args)
+        return read_fit_input(*args, **kwargs)
+
+    monkeypatch.setattr("meanparity.estimators._base.read_fit_input", counted)
+    for search in (
+        ParityRidgeCV(cv=4),
+        ParityRidgeCV(cv=4, max_gap=0.001),
+        ParityRidgeCV(),
+        ParityKernelRidgeCV(kernel="rbf", gammas=[0.1, 1.0], cv=4),
+    ):
+        search.fit(X, y, sensitive_features=s)
+        assert len(reads) == 1
+        reads.clear()
 
 
 @pytest.mark.parametrize("weighted", [False, True])

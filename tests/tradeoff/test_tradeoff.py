@@ -203,8 +203,8 @@ def test_ends_of_the_dial_in_the_users_units(fitted):
                 find(wrong)
 
 
-def test_gaps_that_the_constraint_does_not_close(fitted):
-    """Zero covariance leaves gaps between three groups; budgets are about the covariances."""
+def test_means_that_the_constraint_does_not_equalise(fitted):
+    """Zero covariance leaves three means apart; gaps and budgets are about the covariances."""
     X, Y, s = fitted
     uncorrelated = ParityRidge(constraint="covariance_parity")
     tradeoff = uncorrelated.fit(X, Y[:, 0], sensitive_features=s).tradeoff_
@@ -213,7 +213,12 @@ def test_gaps_that_the_constraint_does_not_close(fitted):
     assert least > 1e-3 * most
     limited = ParityRidge(constraint="covariance_parity", max_gap=0.0)
     assert limited.fit(X, Y[:, 0], sensitive_features=s).unfairness_ == 0.0
-    assert max(map(abs, limited.gaps_.values())) > 1e-3 * most
+    assert max(map(abs, limited.gaps_.values())) < 1e-12
+    means = list(limited.group_means_.values())
+    assert max(means) - min(means) > 1e-3 * most
+    name, free = next(iter(uncorrelated.gaps_)), tradeoff.solution.gaps[1, 0, 0]
+    halved = limited.set_params(max_gap={name: abs(free) / 2}).fit(X, Y[:, 0], sensitive_features=s)
+    assert halved.gaps_ == pytest.approx({name: free / 2})
     assert tradeoff.for_gap(0.0).unfairness == tradeoff.for_smd(0.0).unfairness == 0.0
 
 

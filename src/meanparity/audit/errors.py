@@ -34,12 +34,12 @@ def audit_errors(
     Returns
     -------
     Audit
-        Its means are mean errors, its gaps are differences of mean errors.
+        Its means are mean errors, its gaps are distances from the mean error of all rows.
 
     See Also
     --------
     audit : Compares predictions or outcomes.
-    meanparity.metrics.error_gap : The gap without an interval.
+    meanparity.metrics.max_error_gap : The gap without an interval.
 
     Examples
     --------

@@ -153,11 +153,16 @@ class BarycenterRegressor(AwareBaseline):
                 "apart, and small groups cannot be moved to the same values. Use a regressor with "
                 "fewer ties, or larger groups."
             )
-        self._layout, self._to_numbers, self._schema = data.layout, to_numbers, data.rows.schema
-        self._barycentre, self._unfairness = barycentre, unfairness
-        self.estimator_, self.training_gap_ = model, gap
-        self.group_shares_ = dict(barycentre.shares)
-        return self
+        return self._store(
+            data,
+            to_numbers,
+            _schema=data.rows.schema,
+            _barycentre=barycentre,
+            _unfairness=unfairness,
+            estimator_=model,
+            training_gap_=gap,
+            group_shares_=dict(barycentre.shares),
+        )
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
         """Predict rows whose groups are known.

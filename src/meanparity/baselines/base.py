@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils import _safe_indexing, column_or_1d
-from sklearn.utils.validation import validate_data
+from sklearn.utils import column_or_1d
 
 from meanparity._documentation import Documented
 from meanparity._typing import Columns, FloatArray
@@ -25,7 +23,7 @@ from meanparity.data.fit_input import (
 )
 from meanparity.data.groups import Groups
 from meanparity.data.rows import Rows, Schema, refuse_identifier
-from meanparity.estimators._base import COLUMNS
+from meanparity.estimators._base import COLUMNS, store_fitted
 
 READS_WITH = (*COLUMNS, "_layout", "_to_numbers")
 
@@ -33,9 +31,9 @@ READS_WITH = (*COLUMNS, "_layout", "_to_numbers")
 class Baseline(Documented, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the methods that our estimators are compared with.
 
-    A subclass reads its input with `_read` and sets `_layout` once it is fitted (and
-    `_to_numbers`, if it can leave the features as they are); then `_read_features` reads rows to
-    predict.
+    The `fit` of a subclass reads its input with `_read`, and ends with ``return self._store(data,
+    coef_=..., ...)``, which sets all fitted attributes at once, so that a fit that is refused
+    leaves an earlier one as it was. `_read_features` then reads rows to predict.
     """
 
     __metadata_request__fit: ClassVar = {"sensitive_features": True}
@@ -44,7 +42,7 @@ class Baseline(Documented, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     drop_sensitive: bool
     continuous: Any = "auto"  # for methods without this parameter
     _layout: FeatureLayout
-    _to_numbers: bool = True
+    _to_numbers: bool = True  # for models in files that do not have it
 
     def _options(self) -> InputOptions:
         """How this method reads its input."""
@@ -67,15 +65,11 @@ class Baseline(Documented, RegressorMixin, BaseEstimator):  # type: ignore[misc]
             sample_weight=sample_weight,
             to_numbers=to_numbers,
         )
-        validate_data(self, X, skip_check_array=True)  # sets the names that scikit-learn knows
         if to_numbers:
             data = replace(data, X=data.X.astype(np.float64, copy=False))
         if data.weights is None or data.weights.all():
             return data
-        keep = data.weights > 0
-        X, weights = _safe_indexing(data.X, np.flatnonzero(keep)), data.weights[keep]
-        rows = data.rows.subset(keep)
-        return replace(data, X=X, Y=data.Y[keep], weights=weights, sample_weight=weights, rows=rows)
+        return data.subset(np.flatnonzero(data.weights))
 
     def _read_features(self, X: Any) -> Any:
         """Features of rows to predict, compared with those of fit the way scikit-learn does."""
@@ -114,11 +108,11 @@ class Baseline(Documented, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         # scikit-learn warns about a y with one column
         return data.Y[:, 0] if data.single_output else column_or_1d(data.Y, warn=True)
 
-    def _set_attributes(self, names: Sequence[str], values: Mapping[str, Any]) -> None:
-        """Set fitted attributes; those of `names` that an earlier fit has set are removed."""
-        for name in names:
-            self.__dict__.pop(name, None)
-        self.__dict__.update(values)
+    def _store(self, data: FitInput, to_numbers: bool = True, /, **fitted: Any) -> Self:
+        """Set all fitted attributes at once; `_read` says what `to_numbers` means."""
+        layout = data.layout
+        store_fitted(self, layout, {"_layout": layout, "_to_numbers": to_numbers, **fitted})
+        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -77,10 +77,15 @@ class BoundedRegression(AwareBaseline):
     unfairness: float
     alpha: float
     fit_intercept: bool
+    _first: FirstStage
+    _of_s: Part
+    _of_u: Part
+    _mean: float
+    _unit: float
 
     @abstractmethod
-    def _solve(self, problem: SecondStage) -> tuple[Part, Part]:
-        """The part of the predictions that depends on S, and the part that depends on U."""
+    def _solve(self, problem: SecondStage) -> tuple[Part, Part, dict[str, Any]]:
+        """The parts of the predictions that depend on S and on U, and fitted attributes."""
 
     def fit(
         self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
@@ -111,23 +116,20 @@ class BoundedRegression(AwareBaseline):
             first, S, U = FirstStage.fit(data.X, data.rows, share)
         scaled = (target - mean) / unit
         problem = SecondStage(first, S, U, scaled, data.rows, data.weights, bound, alpha)
-        of_s, of_u = self._solve(problem)
-        self._layout, self._first, self._of_s, self._of_u = data.layout, first, of_s, of_u
-        self._mean, self._unit = mean if self.fit_intercept else 0.0, unit
-        self.r2_sensitive_ = of_s.size / (of_s.size + of_u.size) if of_s.size > 0 else 0.0
-        attributes = {} if of_s.kernel else self._coefficients(data.X.shape[1])
-        self._set_attributes(_LINEAR_ATTRIBUTES, attributes)
-        return self
-
-    def _coefficients(self, d: int) -> dict[str, Any]:
-        """The linear function in terms of S and of the d columns of X, in their own units."""
-        first = self._first
-        on_kept = self._unit * self._of_u.coef / first.u_scale
-        coef = np.zeros(d)
-        coef[first.kept] = on_kept
-        sensitive = (self._unit * self._of_s.coef - first.slopes @ on_kept) / first.s_scale
-        intercept = float(self._mean - first.x_mean @ on_kept - first.s_mean @ sensitive)
-        return {"coef_": coef, "coef_sensitive_": sensitive, "intercept_": intercept}
+        of_s, of_u, own = self._solve(problem)
+        mean = mean if self.fit_intercept else 0.0
+        if not of_s.kernel:
+            own |= _coefficients(first, of_s, of_u, mean, unit, data.X.shape[1])
+        return self._store(
+            data,
+            _first=first,
+            _of_s=of_s,
+            _of_u=of_u,
+            _mean=mean,
+            _unit=unit,
+            r2_sensitive_=of_s.size / (of_s.size + of_u.size) if of_s.size > 0 else 0.0,
+            **own,
+        )
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
         """Predict rows whose sensitive features are known.
@@ -154,3 +156,15 @@ class BoundedRegression(AwareBaseline):
             numbers = first.encoder.encode(rows)
         S, U = first.transform(features, numbers)
         return self._mean + self._unit * (self._of_s.evaluate(S) + self._of_u.evaluate(U))
+
+
+def _coefficients(
+    first: FirstStage, of_s: Part, of_u: Part, mean: float, unit: float, d: int
+) -> dict[str, Any]:
+    """The linear function in terms of S and of the d columns of X, in their own units."""
+    on_kept = unit * of_u.coef / first.u_scale
+    coef = np.zeros(d)
+    coef[first.kept] = on_kept
+    sensitive = (unit * of_s.coef - first.slopes @ on_kept) / first.s_scale
+    intercept = float(mean - first.x_mean @ on_kept - first.s_mean @ sensitive)
+    return {"coef_": coef, "coef_sensitive_": sensitive, "intercept_": intercept}

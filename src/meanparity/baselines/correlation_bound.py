@@ -131,12 +131,12 @@ class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
 
-    def _solve(self, problem: SecondStage) -> tuple[Part, Part]:
+    def _solve(self, problem: SecondStage) -> tuple[Part, Part, dict[str, Any]]:
         kernel = self._checked_kernel()
         if kernel.is_linear:
             on_s, on_u = problem.spectra()
             sensitive, rest = bounded(on_s, on_u, problem.alpha / problem.total, problem.bound)
-            return on_s.part(sensitive), on_u.part(rest)
+            return on_s.part(sensitive), on_u.part(rest), {}
         y, alpha, rows = problem.y[:, None], problem.alpha, problem.rows
         # rows with the same S are one row of larger weight
         mass = rows.mass * (problem.total / rows.n_rows)
@@ -145,7 +145,7 @@ class CorrelationBoundedRegression(KernelParameters, BoundedRegression):
             of_s = _kernel_ridge(kernel, problem.S[first], rows.cell_means(y), alpha, mass)
             of_u = _kernel_ridge(kernel, problem.U, y, alpha, problem.weights)
         shares = cone(np.sqrt(of_s.size), np.sqrt(of_u.size), problem.bound)
-        return of_s.scale(shares[0]), of_u.scale(shares[1])
+        return of_s.scale(shares[0]), of_u.scale(shares[1]), {}
 
     def _checked_kernel(self) -> Kernel:
         """The kernel, if it can be evaluated on S as well as on U."""

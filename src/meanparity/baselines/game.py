@@ -152,7 +152,7 @@ class Mixture:
         The regressors that have weight.
     weights : (h,) array
         Their probabilities.
-    gap : float
+    excess_cost : float
         Upper bound on the distance from the value of the game.
     tolerance : float
         The distance at which the game ends.
@@ -164,7 +164,7 @@ class Mixture:
 
     hypotheses: tuple[Any, ...]
     weights: FloatArray
-    gap: float
+    excess_cost: float
     tolerance: float
     n_iter: int
     n_oracle_calls: int
@@ -208,7 +208,7 @@ class _Answers:
         self.found.append(answer)
         return len(self.found) - 1
 
-    def gap(self, weights: FloatArray, multipliers: FloatArray, tolerance: float) -> float:
+    def regret(self, weights: FloatArray, multipliers: FloatArray, tolerance: float) -> float:
         """Distance from an equilibrium of a mixture of the first answers and signed multipliers."""
         used = self.found[: len(weights)]
         error = float(weights @ [answer.error for answer in used])
@@ -226,8 +226,8 @@ class _Answers:
     def programme(self) -> tuple[FloatArray, FloatArray] | None:
         """The best mixture of all answers and its signed multipliers; None if the solver fails."""
         errors = [answer.error for answer in self.found]
-        gaps = np.stack([answer.disparities.ravel() for answer in self.found], axis=1)
-        signed = np.vstack([gaps, -gaps]) - self.slack
+        stacked = np.stack([answer.disparities.ravel() for answer in self.found], axis=1)
+        signed = np.vstack([stacked, -stacked]) - self.slack
         found = linprog(
             np.append(errors, 1 / self.slack),
             A_ub=np.column_stack([signed, -np.ones(len(signed))]),
@@ -257,8 +257,8 @@ class _Gradients:
         self.total = np.zeros(shape)  # sum of the signed multipliers of all rounds
         self.rate = 2.0 / self.bound
         self.n_rounds = 0
-        self.least_gap = np.inf
-        self.last_check: tuple[float, float] = (_FIRST_CHECK, np.inf)  # round and gap
+        self.least_regret = np.inf
+        self.last_check: tuple[float, float] = (_FIRST_CHECK, np.inf)  # round and regret
 
     def multipliers(self) -> FloatArray:
         """The signed multipliers of the next round."""
@@ -269,14 +269,14 @@ class _Gradients:
         self.n_rounds += 1
         return np.asarray(both[0] - both[1])
 
-    def update(self, disparities: FloatArray, gap: float) -> None:
-        """Follow the disparities of an answer, more slowly where the gap no longer shrinks."""
-        self.least_gap = min(self.least_gap, gap)
-        finished, (checked, gap_then) = self.n_rounds - 1, self.last_check
+    def update(self, disparities: FloatArray, regret: float) -> None:
+        """Follow the disparities of an answer, more slowly where the regret no longer shrinks."""
+        self.least_regret = min(self.least_regret, regret)
+        finished, (checked, regret_then) = self.n_rounds - 1, self.last_check
         if finished >= checked * _CHECK_GROWTH:
-            if self.least_gap > gap_then * _SHRINK_REGRET:
+            if self.least_regret > regret_then * _SHRINK_REGRET:
                 self.rate *= _SHRINK_RATE
-            self.last_check = finished, self.least_gap
+            self.last_check = finished, self.least_regret
         self.logits += self.rate * (np.stack([disparities, -disparities]) - self.slack)
 
 
@@ -306,19 +306,19 @@ def play(costs: Costs, oracle: Oracle, *, slack: float, max_iter: int) -> Mixtur
         if round_ == 0:
             tolerance = max(_ACCURACY * costs.standard_error(answer.reached), _FINEST)
         average = np.bincount(chosen) / len(chosen)
-        gap = answers.gap(average, gradients.total / gradients.n_rounds, tolerance)
+        regret = answers.regret(average, gradients.total / gradients.n_rounds, tolerance)
         if round_ > 0 and n_solved != len(answers.found):  # there are new answers
             n_solved = len(answers.found)
             optimum = answers.programme()
             if optimum is not None:
-                programme = answers.gap(*optimum, tolerance), optimum[0]
-        candidates.append(min(programme, (gap, average), key=lambda pair: pair[0]))
-        _LOG.info("round %d: gap %.3g, tolerance %.3g", round_ + 1, candidates[-1][0], tolerance)
+                programme = answers.regret(*optimum, tolerance), optimum[0]
+        candidates.append(min(programme, (regret, average), key=lambda pair: pair[0]))
+        _LOG.info("round %d: regret %.3g, tolerance %.3g", round_ + 1, candidates[-1][0], tolerance)
         if candidates[-1][0] < tolerance:
             break
-        gradients.update(answer.disparities, gap)
-    least = min(gap for gap, _ in candidates)
-    gap, weights = [pair for pair in candidates if pair[0] <= least + _PRECISION][-1]
+        gradients.update(answer.disparities, regret)
+    least = min(regret for regret, _ in candidates)
+    regret, weights = [pair for pair in candidates if pair[0] <= least + _PRECISION][-1]
     used = [answers.found[i] for i in np.flatnonzero(weights)]
     weights = weights[weights > 0] / weights.sum()
     # values below all thresholds are predicted half a step above the first
@@ -326,7 +326,7 @@ def play(costs: Costs, oracle: Oracle, *, slack: float, max_iter: int) -> Mixtur
     return Mixture(
         tuple(answer.hypothesis for answer in used),
         weights,
-        gap,
+        regret,
         tolerance,
         len(candidates),
         answers.n_calls,

@@ -14,18 +14,17 @@ from meanparity.baselines.base import READS_WITH, Baseline, check_range
 from meanparity.constraints import Functionals
 from meanparity.data.fit_input import check_alpha, check_flag
 from meanparity.data.rows import Rows
-from meanparity.estimators._base import KernelParameters, function_attributes
+from meanparity.estimators._base import FUNCTION_ATTRIBUTES, KernelParameters, function_attributes
 from meanparity.solvers.penalised import solve_penalised
-from meanparity.solvers.problem import ConstrainedProblem
+from meanparity.solvers.problem import Basis, ConstrainedProblem
 
-_FUNCTION_ATTRIBUTES = ("coef_", "dual_coef_", "X_fit_", "intercept_")
 PENALTY_PREDICTS_WITH = (
     *READS_WITH,
     "_single_output",
     "_basis",
     "_coef",
     "_constant",
-    *_FUNCTION_ATTRIBUTES,
+    *FUNCTION_ATTRIBUTES,
 )
 
 
@@ -36,6 +35,10 @@ class PenaltyRidge(KernelParameters, MultiOutputMixin, Baseline):  # type: ignor
     alpha: float
     penalty: float
     fit_intercept: bool
+    _single_output: bool
+    _basis: Basis
+    _coef: FloatArray
+    _constant: FloatArray
 
     @abstractmethod
     def _penalised_functions(self, rows: Rows) -> FloatArray:
@@ -82,11 +85,14 @@ class PenaltyRidge(KernelParameters, MultiOutputMixin, Baseline):  # type: ignor
                 "The fit overflows: squares of the numbers in X or y are too large or too small "
                 "for floating point. Scale the features and the target."
             )
-        self._layout, self._single_output = data.layout, data.single_output
-        self._basis, self._coef, self._constant = basis, coef, intercept
-        attributes = function_attributes(basis, coef, intercept, data.single_output)
-        self._set_attributes(_FUNCTION_ATTRIBUTES, attributes)
-        return self
+        return self._store(
+            data,
+            _single_output=data.single_output,
+            _basis=basis,
+            _coef=coef,
+            _constant=intercept,
+            **function_attributes(basis, coef, intercept, data.single_output),
+        )
 
     def predict(self, X: Any) -> FloatArray:
         """Predictions for the rows of X; their sensitive features are not needed.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
@@ -19,6 +18,7 @@ from meanparity._typing import Columns, Features, FloatArray
 from meanparity.baselines.base import READS_WITH, Baseline, check_range, shares
 from meanparity.baselines.game import Costs, Grid, Mixture, Oracle, play
 from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions, weight_keyword
+from meanparity.exceptions import warn
 from meanparity.linalg.memory import require_memory
 from meanparity.state import stored
 
@@ -73,7 +73,7 @@ class ReductionRegressor(Baseline):
         The thresholds.
     disparity_ : float
         Largest difference of distribution functions of the random predictor on the training rows.
-    gap_, tolerance_ : float
+    excess_cost_, tolerance_ : float
         How far the mixture may be from the best one, as a share of the largest cost and judged by
         the regressors so far, and the distance at which the game ends.
     n_iter_, n_oracle_calls_ : int
@@ -159,12 +159,19 @@ class ReductionRegressor(Baseline):
             oracle = LeastSquares.factorise(data.X, data.weights)
         found = play(costs, oracle, slack=slack, max_iter=int(rounds))
         _warn_about_result(found, slack)
-        self._layout, self._to_numbers, self._grid = data.layout, to_numbers, grid
-        self.estimators_ = list(found.hypotheses)
-        self.mixture_weights_, self.thresholds_ = found.weights, grid.thresholds
-        self.gap_, self.tolerance_, self.disparity_ = found.gap, found.tolerance, found.disparity
-        self.n_iter_, self.n_oracle_calls_ = found.n_iter, found.n_oracle_calls
-        return self
+        return self._store(
+            data,
+            to_numbers,
+            _grid=grid,
+            estimators_=list(found.hypotheses),
+            mixture_weights_=found.weights,
+            thresholds_=grid.thresholds,
+            excess_cost_=found.excess_cost,
+            tolerance_=found.tolerance,
+            disparity_=found.disparity,
+            n_iter_=found.n_iter,
+            n_oracle_calls_=found.n_oracle_calls,
+        )
 
     def predict(self, X: Any) -> FloatArray:
         """The mean of the mixture for the rows of X, (n,); their sensitive features are not needed.
@@ -229,10 +236,11 @@ def _check_oracle(estimator: Any) -> None:
 
 def _warn_about_result(found: Mixture, slack: float) -> None:
     """Warn if the game ended too early, or if the oracle could not reduce the disparity further."""
-    if found.gap > found.tolerance:
+    if found.excess_cost > found.tolerance:
         message = (
-            f"After {found.n_iter} rounds the mixture may still cost {found.gap:.2g} more than the "
-            f"best one, with a tolerance of {found.tolerance:.2g}. Raise max_iter, or slack."
+            f"After {found.n_iter} rounds the mixture may still cost {found.excess_cost:.2g} more "
+            f"than the best one, with a tolerance of {found.tolerance:.2g}. Raise max_iter, or "
+            "slack."
         )
     elif found.disparity > 1.1 * slack:
         message = (
@@ -243,7 +251,7 @@ def _warn_about_result(found: Mixture, slack: float) -> None:
         )
     else:
         return
-    warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    warn(message, ConvergenceWarning)
 
 
 def _fit_oracle(

@@ -102,12 +102,11 @@ class UnfairnessPenaltyRidge(BoundedRegression):
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
 
-    def _solve(self, problem: SecondStage) -> tuple[Part, Part]:
+    def _solve(self, problem: SecondStage) -> tuple[Part, Part, dict[str, Any]]:
         on_s, on_u = problem.spectra()
         rest = on_u.part(on_u.solve(problem.alpha / problem.total))
         ridge = _smallest_penalty(on_s, rest.size, problem.bound)
-        self.sensitive_penalty_ = ridge * problem.total
-        return on_s.part(on_s.solve(ridge)), rest
+        return on_s.part(on_s.solve(ridge)), rest, {"sensitive_penalty_": ridge * problem.total}
 
 
 def _smallest_penalty(on_s: Spectrum, rest: float, bound: float) -> float:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 
 from meanparity._documentation import Documented
 from meanparity._typing import FloatArray
@@ -17,11 +17,10 @@ from meanparity.data.rows import Rows
 
 _ABOUT_FUNCTIONALS = {
     "describe",
-    "group_gaps",
+    "between_groups",
     "needs_rows",
     "compares_errors",
     "uses_control",
-    "reports_groups",
     "reads_values",
 }
 
@@ -55,8 +54,6 @@ class Constraint(Documented, BaseEstimator, ABC):  # type: ignore[misc]
         targets are ``Cᵀ y``, plus numbers that do not depend on y.
     uses_control : bool
         Whether it takes control features into account; otherwise they are refused.
-    reports_groups : bool
-        Whether a fit reports its `group_gaps` rather than the gaps of its functionals.
     reads_values : bool
         Whether it uses sensitive numbers as they are, so that it does not matter which columns
         are continuous.
@@ -92,7 +89,6 @@ class Constraint(Documented, BaseEstimator, ABC):  # type: ignore[misc]
     )
     compares_errors: ClassVar[bool] = False
     uses_control: ClassVar[bool] = False
-    reports_groups: ClassVar[bool] = False
     reads_values: ClassVar[bool] = False
 
     intersectional: Any = True
@@ -111,12 +107,6 @@ class Constraint(Documented, BaseEstimator, ABC):  # type: ignore[misc]
             for name in _ABOUT_FUNCTIONALS - set(vars(cls)):
                 setattr(cls, name, vars(Constraint)[name])
 
-    def __sklearn_clone__(self) -> Self:
-        copied: Self = super().__sklearn_clone__()
-        if "continuous" in vars(self):  # settled by `with_numbers`, or a parameter
-            copied.__dict__.setdefault("continuous", self.continuous)
-        return copied
-
     @abstractmethod
     def functionals(self, rows: Rows) -> Functionals:
         """The linear functionals that have to meet their targets on these rows."""
@@ -133,22 +123,16 @@ class Constraint(Documented, BaseEstimator, ABC):  # type: ignore[misc]
         """The constraint with all that it takes from the training rows, such as quantiles."""
         return self
 
-    def with_numbers(self, names: Sequence[str]) -> Self:
-        """A copy for which these sensitive columns are numbers, on whatever rows it is read."""
-        settled: Self = clone(self)
-        settled.continuous = list(names)
-        return settled
-
     def implies_mean_parity(self, rows: Rows) -> bool:
         """Whether meeting this constraint gives every group of these rows the same mean."""
         return self.functionals(rows).implies_mean_parity
 
-    def group_gaps(self, rows: Rows, functionals: Functionals | None = None) -> Functionals:
-        """How far apart groups are on any rows: by default the differences of their means.
+    def between_groups(self, rows: Rows, functionals: Functionals | None = None) -> Functionals:
+        """What compares groups on any rows: by default their means with the overall mean.
 
-        Curves, reports and cross-validation show the `gaps` of these functionals for what is
-        `compared`. There may be none. `functionals` are those of the constraint on these rows; they
-        are returned if their gaps are the same.
+        Curves, reports and cross-validation show the gaps of these functionals, of what is
+        `compared`. There may be none. `functionals` are those of the constraint on these rows, if
+        they are known; a constraint that itself compares groups returns them.
         """
         return mean_contrasts(rows)
 

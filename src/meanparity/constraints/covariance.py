@@ -67,7 +67,6 @@ class CovarianceParity(Constraint):
     needs_rows: ClassVar[str] = ""
     uses_control: ClassVar[bool] = True
     reads_values: ClassVar[bool] = True
-    reports_groups: ClassVar[bool] = True
 
     kernel: str | Callable[..., Any] = "linear"
     gamma: float | None = field(default=None, kw_only=True)

@@ -77,7 +77,6 @@ class MeanParity(Constraint):
 
     name: ClassVar[str] = "mean_parity"
     uses_control: ClassVar[bool] = True
-    reports_groups: ClassVar[bool] = True
     compared_value: ClassVar[str] = "prediction"  # what `describe` says is equal on average
 
     intersectional: bool = True
@@ -150,7 +149,7 @@ class MeanParity(Constraint):
             _refuse_single_group(rows)
         return functionals
 
-    def group_gaps(self, rows: Rows, functionals: Functionals | None = None) -> Functionals:
+    def between_groups(self, rows: Rows, functionals: Functionals | None = None) -> Functionals:
         """The same functionals, or none where there is nothing to equalise."""
         return self._contrasts(rows) if functionals is None else functionals
 
@@ -197,7 +196,6 @@ min_group_size, pooling
     training_only: ClassVar[str] = "it compares errors, which are not known for a pool"
     compares_errors: ClassVar[bool] = True
     uses_control: ClassVar[bool] = True
-    reports_groups: ClassVar[bool] = True
     compared_value: ClassVar[str] = "prediction error"
 
     def functionals(self, rows: Rows) -> Functionals:
@@ -208,7 +206,7 @@ min_group_size, pooling
         return replace(functionals, targets=functionals.apply(rows.y), implies_mean_parity=False)
 
     describe = MeanParity.describe
-    group_gaps = MeanParity.group_gaps
+    between_groups = MeanParity.between_groups
     needs_rows = MeanParity.needs_rows
 
 

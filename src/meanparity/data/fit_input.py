@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import assert_all_finite, check_array, check_consistent_length
+from sklearn.utils import (
+    _safe_indexing,
+    assert_all_finite,
+    check_array,
+    check_consistent_length,
+)
 from sklearn.utils.validation import _num_samples
 
-from meanparity._typing import Features, FloatArray
+from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.data.features import FeatureLayout, check_shape
 from meanparity.data.pool import Pool
 from meanparity.data.refusals import refuse_masked, refuse_other_order, refuse_times
@@ -104,6 +109,21 @@ class FitInput:
     single_output: bool
     spread: FloatArray
     pool: PoolInput | None = None
+
+    def subset(self, rows: IntArray) -> Self:
+        """The training set without other rows; the pool stays."""
+        Y = self.Y[rows]
+        given = (self.weights, self.sample_weight)
+        weights, sample_weight = (None if part is None else part[rows] for part in given)
+        return replace(
+            self,
+            X=_safe_indexing(self.X, rows),
+            Y=Y,
+            weights=weights,
+            sample_weight=sample_weight,
+            rows=self.rows.subset(rows),
+            spread=Y.std(axis=0),
+        )
 
 
 def read_fit_input(

@@ -314,8 +314,8 @@ class Rows:
         counts = np.bincount(groups.codes + 1, self.counts, len(groups.labels) + 1)[1:]
         return dict(zip(groups.keys, counts.astype(int).tolist(), strict=True))
 
-    def subset(self, keep: NDArray[np.bool_]) -> Rows:
-        """The marked rows, (n,), as if there were no others."""
+    def subset(self, keep: NDArray[Any]) -> Rows:
+        """Rows that are marked, (n,), or whose positions are given, as if there were no others."""
         used, codes = np.unique(self.codes[keep], return_inverse=True)
         cells, levels = self.cells[used].copy(), []
         for j, values in enumerate(self.levels):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _get_feature_names, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from meanparity._documentation import Documented
 from meanparity._typing import FloatArray
@@ -51,9 +51,9 @@ from meanparity.tradeoff.curve import Comparison, CurveSums, StepSums
 from meanparity.tradeoff.functions import FittedFunction, TableFunctions
 from meanparity.tradeoff.tradeoff import Tradeoff
 
-_FUNCTION_ATTRIBUTES = ("coef_", "dual_coef_", "X_fit_", "intercept_")
+FUNCTION_ATTRIBUTES = ("coef_", "dual_coef_", "X_fit_", "intercept_")
 COLUMNS = ("n_features_in_", "feature_names_in_")
-PREDICTS_WITH = (*COLUMNS, "_function", "_loss", "classes_", "unfairness_", *_FUNCTION_ATTRIBUTES)
+PREDICTS_WITH = (*COLUMNS, "_function", "_loss", "classes_", "unfairness_", *FUNCTION_ATTRIBUTES)
 FIT_METADATA = {"sensitive_features": True, "control_features": True, "pool": True}
 
 
@@ -81,6 +81,7 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
     solver: Any
     sensitive_columns: Any
     drop_sensitive: bool
+    _function: FittedFunction
 
     def _kernel(self) -> AbstractKernel:
         return Kernel("linear")
@@ -126,8 +127,6 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
             control_features=control_features,
             sample_weight=sample_weight,
         )
-        if not isinstance(X, np.ndarray):
-            _get_feature_names(X)  # scikit-learn refuses names of which only some are text
         people = check_rows_and_pool(constraint, data.rows, pool)
         if people is None:
             return data
@@ -191,11 +190,11 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         """Store the fitted attributes, and warn about what the fit leaves."""
         rows, single, (functionals, pool) = data.rows, data.single_output, parts
         between, comparison = _comparison(constraint, rows, functionals)
+        labels, of_ends = (functionals.labels, pool.labels), solution.gaps
         refuse_overflow(solution)
         refuse_unmet(data, *parts, solution)
         ends = [self._means(data, parts, solution, u) for u in (0.0, 1.0)]
-        labels, of_ends = reported_gaps(constraint, data, parts, ends, between)
-        tradeoff = self._tradeoff(comparison, between, data, parts, of_ends, solution, problem)
+        tradeoff = self._tradeoff(comparison, between, data, parts, solution, problem)
         limits = None
         if unseen is not None and self.confidence is not None:
             limits, function = promised_function(
@@ -216,9 +215,6 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         if single and u is not None and not hasattr(data, "loss"):
             warn_about_cost(data, functionals, solution, u)
 
-        self.tradeoff_, self.unfairness_ = tradeoff, u
-        residual, rounding = np.abs(solution.gaps[0]).max(initial=0.0), solution.rounding
-        self.parity_residual_ = closed * max(float(residual), rounding)
         if u in (0.0, 1.0):
             means, gaps = ends[int(u)], of_ends[int(u)]
         else:
@@ -227,36 +223,36 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
                 if u is None
                 else self._means(data, parts, solution, u)
             )
-            gaps = reported_gaps(constraint, data, parts, [means], between)[1][0]
-        self.gaps_, self.pool_gaps_ = by_name(labels, gaps[:, 0] if single else gaps)
-        of_groups, self.group_counts_ = rows.group_means(means.cells[0]), rows.group_counts
-        self.group_means_ = _as_floats(of_groups, single)
-        self.pool_group_means_ = None
-        if data.pool is not None:
-            of_pool = data.pool.rows.group_means(means.cells[1])
-            self.pool_group_means_ = _as_floats(of_pool, single)
-        self.continuous_ = rows.schema.continuous
-        self.n_conditions_ = functionals.count + pool.count
-        self.implies_mean_parity_ = all(part.implies_mean_parity for part in parts if part.count)
-        self.unconstrained_strata_ = dict(functionals.unconstrained) | {
-            f"{name} (pool)": count for name, count in pool.unconstrained
+            gaps = means.gaps
+        residual, rounding = np.abs(solution.gaps[0]).max(initial=0.0), solution.rounding
+        here, there = by_name(labels, gaps[:, 0] if single else gaps)
+        of_pool = None if data.pool is None else data.pool.rows.group_means(means.cells[1])
+        fitted = {
+            "tradeoff_": tradeoff,
+            "unfairness_": u,
+            "parity_residual_": closed * max(float(residual), rounding),
+            "gaps_": here,
+            "pool_gaps_": there,
+            "group_means_": _as_floats(rows.group_means(means.cells[0]), single),
+            "pool_group_means_": None if of_pool is None else _as_floats(of_pool, single),
+            "group_counts_": rows.group_counts,
+            "continuous_": rows.schema.continuous,
+            "n_conditions_": functionals.count + pool.count,
+            "implies_mean_parity_": all(part.implies_mean_parity for part in parts if part.count),
+            "unconstrained_strata_": dict(functionals.unconstrained)
+            | {f"{name} (pool)": count for name, count in pool.unconstrained},
+            "solver_": solution.info.solver,
+            "solver_info_": solution.info,
+            "_function": function,
+            **function_attributes(solution.basis, function.coef, function.intercept, single),
+            **({} if limits is None else {"gap_limits_": limits}),
+            **self._own_attributes(data, solution),
         }
-        self.solver_, self.solver_info_ = solution.info.solver, solution.info
-        self._function = function
-        for name in (*_FUNCTION_ATTRIBUTES, "statistics_", "gap_limits_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
-        if limits is not None:
-            self.gap_limits_ = limits
-        self.__dict__.update(
-            function_attributes(solution.basis, function.coef, function.intercept, single)
-        )
-        self._store_columns(data.layout)
+        store_fitted(self, data.layout, fitted)
 
-    def _store_columns(self, layout: FeatureLayout) -> None:
-        self.n_features_in_ = layout.n_columns
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        if layout.names is not None:
-            self.feature_names_in_ = np.array(layout.names, dtype=object)
+    def _own_attributes(self, data: FitInput, solution: Solution) -> dict[str, Any]:
+        """The fitted attributes that only some estimators have."""
+        return {}
 
     def _means(self, data: FitInput, parts: Parts, solution: Solution, u: float) -> Means:
         """Means and gaps of the function at a position of the dial."""
@@ -292,7 +288,6 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         between: Functionals,
         data: FitInput,
         parts: Parts,
-        gaps: FloatArray,
         solution: Solution,
         problem: ConstrainedProblem | None,
     ) -> Tradeoff:
@@ -311,7 +306,7 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
             replace(solution, fair=fair, free=free),
             TableFunctions(data.layout, solution.basis),
             sums,
-            gaps,
+            solution.gaps,
             comparison,
             data.single_output,
             labels=(parts[0].labels, parts[1].labels),
@@ -372,6 +367,16 @@ class KernelParameters:
         return tags
 
 
+def store_fitted(model: Any, layout: FeatureLayout, fitted: dict[str, Any]) -> None:
+    """Replace what an earlier fit stored: at once, after everything that can be refused."""
+    columns: dict[str, Any] = {"n_features_in_": layout.n_columns}
+    if layout.names is not None:
+        columns["feature_names_in_"] = np.array(layout.names, dtype=object)
+    for name in [name for name in vars(model) if name.endswith("_")]:
+        delattr(model, name)
+    vars(model).update(columns | fitted)
+
+
 def conditions(constraint: Constraint, data: FitInput) -> Parts:
     """The functionals of a constraint on the training rows and on the pool."""
     name, (n, m) = type(constraint).__name__, data.Y.shape
@@ -395,41 +400,12 @@ def _comparison(
 ) -> tuple[Functionals, Comparison]:
     """What compares the groups of the training rows, and how later rows are compared.
 
-    The first are the functionals themselves, if their gaps are those between groups.
+    The first are the functionals themselves, if these compare groups.
     """
-    own = functionals if constraint.reports_groups and functionals.labels else None
-    between = constraint.group_gaps(rows, own)
+    between = constraint.between_groups(rows, functionals if functionals.labels else None)
     if rows.sizes is not None and np.allclose(rows.mass * rows.sizes.mean(), rows.sizes):
         rows = replace(rows, weights=None)  # sums over rows of equal weight
     return between, Comparison(rows.schema, constraint, constraint.describe(rows))
-
-
-def reported_gaps(
-    constraint: Constraint,
-    data: FitInput,
-    parts: Parts,
-    means: Sequence[Means],
-    between: Functionals | None = None,
-) -> tuple[list[tuple[str, ...]], FloatArray]:
-    """The gaps that a fit reports, of e functions, (e, r, m), and what each of them is about.
-
-    These are the gaps between groups, if the constraint says so and there are any groups, and
-    otherwise those of its functionals; on the training rows, and then on the pool. `between` is
-    what compares the groups of the training rows, if it is known.
-    """
-    labels, found, n_here = [], [], len(parts[0].labels)
-    for i, part in enumerate(parts):
-        rows = data.rows if data.pool is None or not i else data.pool.rows
-        gaps = [one.gaps[n_here:] if i else one.gaps[:n_here] for one in means]
-        if constraint.reports_groups and part.labels and rows.schema.categories:
-            known, own = None if i else between, part
-            part = constraint.group_gaps(rows, own) if known is None else known
-            if part is not own:
-                mass = rows.mass[:, None]
-                gaps = [part.gaps_of_sums(mass * one.cells[i]) for one in means]
-        labels.append(part.labels)
-        found.append(np.stack(gaps))
-    return labels, np.concatenate(found, axis=1)
 
 
 def values_on_rows(

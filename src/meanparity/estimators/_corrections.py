@@ -12,14 +12,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from meanparity._typing import FloatArray
-from meanparity.constraints.base import Constraint
+from meanparity.constraints import MeanParity
+from meanparity.constraints.base import Constraint, resolve_constraint
 from meanparity.constraints.functionals import Functionals
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import FitInput, InputOptions, read_fit_input
 from meanparity.data.rows import Rows, Schema, refuse_identifier
-from meanparity.estimators._base import Means, by_name, reported_gaps
+from meanparity.estimators._base import by_name
 from meanparity.estimators._messages import (
+    pool_to_hold_on,
     refuse_overflow,
+    refuse_unused_control,
     warn_about_gaps,
     warn_about_groups,
     warn_about_input,
@@ -79,15 +82,11 @@ def check_space(correction: Any) -> ParityRidge | ParityKernelRidge:
         return ParityRidge(alpha=0.0)
     if not isinstance(correction, ParityRidge | ParityKernelRidge):
         raise ValueError(
-            f"correction={correction!r} is not known. Pass 'groups', or an object such as "
-            "ParityRidge() or ParityKernelRidge(kernel='rbf'), or a pipeline that ends in one."
+            f"correction={correction!r} is not known. Pass 'groups' or a constraint, which shift "
+            "groups, or an object such as ParityRidge() or ParityKernelRidge(kernel='rbf'), or a "
+            "pipeline that ends in one."
         )
-    pooling = getattr(correction.constraint, "pooling", None)
-    if pooling is not None:
-        raise ValueError(
-            f"pooling={pooling!r} is not supported in a correction, which meets the constraint "
-            "exactly. Leave it out."
-        )
+    _refuse_pooling(correction.constraint)
     if correction.unfairness != 0 or correction.max_gap is not None:
         raise ValueError(
             f"correction has unfairness={correction.unfairness!r} and "
@@ -106,6 +105,25 @@ def check_space(correction: Any) -> ParityRidge | ParityKernelRidge:
     return space
 
 
+def shifts_groups(correction: Any) -> Constraint | None:
+    """The constraint of a correction that shifts groups; None if it is a function of X."""
+    if isinstance(correction, str) and correction == "groups":
+        return MeanParity()
+    if not isinstance(correction, Constraint):
+        return None
+    _refuse_pooling(correction)
+    return resolve_constraint(clone(correction))
+
+
+def _refuse_pooling(constraint: Any) -> None:
+    pooling = getattr(constraint, "pooling", None)
+    if pooling is not None:
+        raise ValueError(
+            f"pooling={pooling!r} is not supported in a correction, which meets the constraint "
+            "exactly. Leave it out."
+        )
+
+
 def read_function_input(
     space: ParityRidge | ParityKernelRidge, X: Any, y: Any, **people: Any
 ) -> tuple[Constraint, FitInput]:
@@ -121,15 +139,29 @@ def read_function_input(
                 "make_pipeline(encoder, ParityRidge(alpha=0))."
             ) from error
         raise
-    if y is None and constraint.compares_errors:
-        raise ValueError(f"{type(constraint).__name__} needs y. Pass fit(X, y, ...).")
+    _require_y(constraint, y)
     return constraint.settle(data.rows), data
 
 
-def read_groups_input(constraint: Constraint, X: Any, y: Any, **people: Any) -> FitInput:
-    """The rows of groups that can be shifted; y may be None."""
+def _require_y(constraint: Constraint, y: Any) -> None:
+    if y is None and constraint.compares_errors:
+        raise ValueError(f"{type(constraint).__name__} needs y. Pass fit(X, y, ...).")
+
+
+def read_groups_input(
+    constraint: Constraint, X: Any, y: Any, **people: Any
+) -> tuple[FitInput, Functionals]:
+    """The rows of groups that can be shifted, and what has to hold there; y may be None."""
+    refused = constraint.missing == "error"
+    options = InputOptions(
+        "ParityAdjusted",
+        continuous=constraint.continuous,
+        intersectional=constraint.intersectional,
+        missing="group" if refused else constraint.missing,
+        weight_scope=constraint.weight_scope,
+    )
     data = read_fit_input(
-        InputOptions("ParityAdjusted", missing="group"),
+        options,
         X,
         np.zeros(_num_samples(X)) if y is None else y,
         to_numbers=False,
@@ -137,21 +169,32 @@ def read_groups_input(constraint: Constraint, X: Any, y: Any, **people: Any) -> 
     )
     rows = data.rows
     for j, name in enumerate(rows.schema.columns):
-        if (rows.cells[:, j] < 0).any():
+        if refused and (rows.cells[:, j] < 0).any():
             raise ValueError(
-                f"Column {name!r} has missing values, but correction='groups' has to know the "
-                "group of every row. Leave these rows out, give them a value of their own, or pass "
-                "correction=ParityRidge(constraint=MeanParity(missing='ignore'))."
+                f"Column {name!r} has missing values, but a shift of each group has to know the "
+                "group of every row. Leave these rows out, or pass "
+                "correction=MeanParity(missing='group'), which gives them a group of their own, or "
+                "missing='ignore', which does not shift them."
             )
     if rows.schema.continuous:
         raise ValueError(
-            "correction='groups' shifts groups, but sensitive column "
+            "A shift of each group needs groups, but sensitive column "
             f"{rows.schema.continuous[0]!r} has many distinct numbers. Bin it, for instance "
             "with pandas.cut, or pass correction=ParityRidge()."
         )
     refuse_identifier(rows, "bin it")
-    constraint.functionals(rows)  # refuses a single group
-    return data
+    refuse_unused_control(constraint, rows)
+    pool_to_hold_on(constraint, None)
+    _require_y(constraint, y)
+    functionals = constraint.functionals(rows)
+    if getattr(functionals, "codes", None) is not rows.codes:
+        name = type(constraint).__name__
+        raise ValueError(
+            f"Groups cannot be shifted for {name}, whose functionals are about rows instead of "
+            "combinations of sensitive and control values. Pass a function of X, "
+            f"correction=ParityRidge(constraint={name}(...))."
+        )
+    return data, functionals
 
 
 @stored("FunctionCorrection", anonymous=lambda c: replace(c, effect=Effect.unknown()))
@@ -214,14 +257,12 @@ class FunctionCorrection:
         fits = [replace(solution.fair, fitted=v, pool=p if data.pool else None) for v, p in ends]
         shown = replace(solution, fair=fits[0], free=fits[1], gaps=gaps)
         warn_about_result(data, scaled.functionals, scaled.pool, shown, 1.0)
-        means = [_means(data, values, own) for values, own in zip(ends, gaps, strict=True)]
-        labels, (after, before) = reported_gaps(constraint, data, (here, there), means)
         if share > 0:
             _warn_about_harm(data, here, f[:, 0], f[:, 0] + share * g[:, 0], problem.shares)
         effect = Effect(
-            (labels[0], labels[1]),
-            before[:, 0],
-            after[:, 0],
+            (here.labels, there.labels),
+            gaps[1, :, 0],
+            gaps[0, :, 0],
             float(np.abs(gaps[0]).max(initial=0.0)),
             float(np.sqrt(problem.shares @ g[:, 0] ** 2)),
         )
@@ -258,13 +299,15 @@ class GroupShifts:
     effect: Effect
 
     @classmethod
-    def fit(cls, constraint: Constraint, data: FitInput, f: FloatArray) -> Self:
+    def fit(
+        cls, constraint: Constraint, data: FitInput, functionals: Functionals, f: FloatArray
+    ) -> Self:
         """Find the shifts for the predictions of a regressor, (n, 1)."""
         rows = data.rows
-        functionals = constraint.functionals(rows)
         warn_about_groups(rows, functionals, data.spread, constraint.min_group_size)
-        # the table T is orthonormal in the mass of the cells, so −T Tᵀ removes all gaps
-        shifts = np.asarray(-(functionals.table @ functionals.apply(f - f.mean())))
+        # the table T is orthonormal in the mass of the cells, so T(t − Tᵀf) leaves no gap
+        lacking = functionals.targets - functionals.apply(f - f.mean())
+        shifts = np.asarray(functionals.table @ lacking)
         before, after = (functionals.gaps(f + part)[:, 0] for part in (0.0, shifts[rows.codes]))
         size = float(np.sqrt(rows.mass @ shifts[:, 0] ** 2 / rows.mass.sum()))
         residual = float(np.abs(after).max(initial=0.0))
@@ -305,12 +348,6 @@ def _minus(functionals: Functionals, values: FloatArray) -> Functionals:
         return functionals
     values = values - values.mean()  # a constant only changes rounding errors
     return replace(functionals, targets=functionals.targets - functionals.apply(values))
-
-
-def _means(data: FitInput, values: tuple[FloatArray, FloatArray], gaps: FloatArray) -> Means:
-    """Means in cells of values on the training rows and on the pool."""
-    pool = values[1] if data.pool is None else data.pool.rows.cell_means(values[1])
-    return Means((data.rows.cell_means(values[0]), pool), gaps)
 
 
 def _evaluated(solution: Solution, problem: ConstrainedProblem) -> tuple[FloatArray, FloatArray]:

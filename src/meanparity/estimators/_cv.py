@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -11,15 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from meanparity._documentation import Documented
 from meanparity._typing import FloatArray
-from meanparity.constraints.base import Constraint, resolve_constraint
+from meanparity.constraints.base import Constraint
 from meanparity.data.fit_input import FitInput, check_unfairness
-from meanparity.estimators._base import FIT_METADATA, PREDICTS_WITH
+from meanparity.estimators._base import FIT_METADATA, PREDICTS_WITH, store_fitted
 from meanparity.estimators._messages import refuse_given
 from meanparity.estimators._report import Reporting
 from meanparity.estimators.selection import (
     Candidate,
     Found,
     SmallestLoss,
+    Splits,
     check_alphas,
     closed_folds,
     default_alphas,
@@ -72,13 +74,13 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
         model = self._model(alpha=1.0, **self._spaces()[0])
         constraint = model._checked_constraint()
         data = model._read(constraint, X, y, **people)
-        constraint = constraint.settle(data.rows)
+        settled = constraint.settle(data.rows)
         if self.cv is None:
-            require_leave_one_out(constraint, data, model.max_gap, resolve_solver(model.solver))
-            tried = self._left_out(constraint, data)
+            require_leave_one_out(settled, data, model.max_gap, resolve_solver(model.solver))
+            tried = self._left_out(settled, data)
         else:
-            tried = self._folds(X, y, constraint, data, people)
-        return constraint, data, select(constraint, data, tried, scoring)
+            tried = self._folds(constraint, settled, data, split(X, y, self.cv))
+        return settled, data, select(settled, data, tried, scoring)
 
     def _search(self, X: Any, y: Any, **people: Any) -> None:
         """Choose by predictions for held-out rows, and fit to all rows."""
@@ -86,29 +88,31 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
         best = found.candidates[found.best]
         best_estimator = self._model(**best)
         best_estimator._fit_input(best_estimator._solver(), constraint, data)
-        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-            delattr(self, name)  # of an earlier fit
-        self.best_estimator_ = best_estimator
-        for name, value in vars(self.best_estimator_).items():
-            if name.endswith("_") and not name.startswith("_"):
-                setattr(self, name, value)
-        self.cv_results_ = found.results
-        self.best_index_ = found.best
-        self.best_score_ = -float(found.losses[found.best])
-        for name, value in best.items():
-            setattr(self, f"{name}_", value)
+        fitted = {name: value for name, value in vars(best_estimator).items() if name[-1] == "_"}
+        fitted |= {f"{name}_": value for name, value in best.items()}
         if "gamma" in best and best["gamma"] is None:
-            self.gamma_ = best_estimator._kernel().settled_gamma(data.X.shape[1])
+            fitted["gamma_"] = best_estimator._kernel().settled_gamma(data.X.shape[1])
+        chosen = {
+            "best_estimator_": best_estimator,
+            "cv_results_": found.results,
+            "best_index_": found.best,
+            "best_score_": -float(found.losses[found.best]),
+        }
+        store_fitted(self, data.layout, fitted | chosen)
 
     def _candidates(
         self, constraint: Constraint, data: FitInput
     ) -> Iterator[tuple[Candidate, Any, ConstrainedProblem]]:
         """For each space, the model and its problem, in the features that its solver uses."""
+        problem = None
         for space in self._spaces():
             model = self._model(alpha=1.0, **space)
-            solver = resolve_solver(model.solver)
-            problem = solver.in_features(model._problem(constraint, data))
-            yield space, model, problem.in_double_precision()
+            if problem is None:
+                problem = model._problem(constraint, data)
+            else:  # the functionals do not depend on the kernel
+                problem = replace(problem, kernel=model._kernel())
+            found = resolve_solver(model.solver).in_features(problem)
+            yield space, model, found.in_double_precision()
 
     def _left_out(
         self, constraint: Constraint, data: FitInput
@@ -123,25 +127,19 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
                 yield {"alpha": alpha, **space}, predicted
 
     def _folds(
-        self, X: Any, y: Any, constraint: Constraint, data: FitInput, people: dict[str, Any]
+        self, constraint: Constraint, settled: Constraint, data: FitInput, splits: Splits
     ) -> Iterator[tuple[Candidate, FloatArray]]:
-        splits = split(X, y, self.cv)
-        for space, model, problem in self._candidates(constraint, data):
+        """The constraint is settled again in each fold."""
+        for space, model, problem in self._candidates(settled, data):
             alphas = self._alphas(kernel_scale(problem) if self.alphas is None else 1.0)
-            solver = resolve_solver(model.solver)
             whole = model.max_gap is None and constraint.pooling is None
-            if whole and solver.exact and has_closed_folds(problem, splits):
-                tried = closed_folds(
-                    constraint, data, problem, splits, alphas, self.unfairness, solver
-                )
-                for alpha, predicted in tried:
-                    yield {"alpha": alpha, **space}, predicted
+            exact = resolve_solver(model.solver).exact
+            if whole and exact and has_closed_folds(problem, splits):
+                tried = closed_folds(constraint, data, problem, splits, alphas, self.unfairness)
             else:
-                candidates = [{"alpha": float(alpha), **space} for alpha in alphas]
-                # which columns are numbers is settled on all rows, not in each fold again
-                of_folds = resolve_constraint(model.constraint)
-                model.set_params(constraint=of_folds.with_numbers(data.rows.schema.continuous))
-                yield from folds(model, X, y, splits, candidates, people)
+                tried = folds(model, constraint, data, splits, alphas)
+            for alpha, predicted in tried:
+                yield {"alpha": float(alpha), **space}, predicted
 
     def _alphas(self, scale: float) -> FloatArray:
         return default_alphas(scale) if self.alphas is None else check_alphas(self.alphas)

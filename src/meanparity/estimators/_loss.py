@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,15 +21,13 @@ from meanparity.estimators._base import (
 )
 from meanparity.estimators._report import Reporting
 from meanparity.estimators._unseen import Parts
+from meanparity.exceptions import warn
 from meanparity.losses.base import Loss
 from meanparity.solvers.choose import resolve_loss_solver
 from meanparity.solvers.problem import ConstrainedProblem, Solution
 from meanparity.tradeoff.curve import Comparison
 from meanparity.tradeoff.functions import FittedFunction
 from meanparity.tradeoff.loss_tradeoff import LossTradeoff, Refit
-
-if TYPE_CHECKING:
-    from meanparity.report import Slider
 
 if TYPE_CHECKING:
     from meanparity.report import Slider
@@ -61,6 +58,7 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
     """Base of the estimators with other losses."""
 
     loss: Any
+    _loss: Loss
 
     def _fit_loss(
         self, X: Any, y: FloatArray, loss: Loss, classes: Any = None, **people: Any
@@ -70,26 +68,27 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
             raise ValueError(f"alpha has shape {np.shape(self.alpha)}. Pass one number.")
         loss.check(y)
         solver = resolve_loss_solver(self.solver)
-        solution = self._fit(solver, X, y, loss=loss, classes=classes, **people)
-        self._loss = loss
-        if classes is not None:
-            self.classes_ = classes
+        self._fit(solver, X, y, loss=loss, classes=classes, **people)
+        return self
+
+    def _own_attributes(self, data: FitInput, solution: Solution) -> dict[str, Any]:
+        assert isinstance(data, LossInput)
         assert solution.runs is not None
         runs = dict(zip(("constrained", "free"), solution.runs, strict=True))
-        self.history_ = {
-            name: {"objective": run.loss, "gap": run.gap} for name, run in runs.items()
-        }
-        self.n_iter_ = runs["constrained"].n_iter
-        self.converged_ = all(run.converged for run in runs.values())
         for name, run in runs.items():
             if not run.converged:
-                warnings.warn(
+                warn(
                     f"The {name} fit did not converge in {run.n_iter} steps of "
                     f"{solution.info.solver}. Raise max_iter or alpha, or scale the features.",
                     ConvergenceWarning,
-                    stacklevel=3,
                 )
-        return self
+        return {
+            "_loss": data.loss,
+            "history_": {n: {"objective": run.loss, "smd": run.gap} for n, run in runs.items()},
+            "n_iter_": runs["constrained"].n_iter,
+            "converged_": all(run.converged for run in runs.values()),
+            **({} if data.classes is None else {"classes_": data.classes}),
+        }
 
     def _read(  # type: ignore[override]
         self, constraint: Constraint, X: Any, y: Any, *, loss: Loss, classes: Any, **people: Any
@@ -116,13 +115,12 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
         between: Functionals,
         data: FitInput,
         parts: Parts,
-        gaps: FloatArray,
         solution: Solution,
         problem: ConstrainedProblem | None,
     ) -> LossTradeoff:
         assert isinstance(data, LossInput)
         assert problem is not None
-        found = super()._tradeoff(comparison, between, data, parts, gaps, solution, problem)
+        found = super()._tradeoff(comparison, between, data, parts, solution, problem)
         fair, free = solution.fair.fitted, solution.free.fitted
         assert solution.norms is not None
         assert fair is not None
@@ -131,7 +129,7 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
             found.solution,
             found.basis,
             found.training,
-            gaps,
+            found.gaps,
             found.comparison,
             data.single_output,
             data.loss,

@@ -16,7 +16,12 @@ from meanparity.constraints import Constraint
 from meanparity.data.features import in_memory
 from meanparity.data.fit_input import FitInput, PoolInput, check_alpha
 from meanparity.data.partitions import is_dask
-from meanparity.estimators._base import FIT_METADATA, ParityEstimator, conditions
+from meanparity.estimators._base import (
+    FIT_METADATA,
+    ParityEstimator,
+    conditions,
+    store_fitted,
+)
 from meanparity.estimators._messages import (
     pool_to_hold_on,
     refuse_given,
@@ -162,10 +167,8 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
                 f"All {total.n_rows:,} rows so far have the same {', '.join(names)}, so there is "
                 "nothing to equalise. The model is fitted once another group appears."
             )
-            for name in [n for n in vars(self) if n.endswith("_") or n == "_function"]:
-                delattr(self, name)  # an earlier fit is not a fit to these rows
-            self._store_columns(total.layout)
-            self.statistics_ = total
+            store_fitted(self, total.layout, {"statistics_": total})
+            self.__dict__.pop("_function", None)  # an earlier fit is not a fit to these rows
             return self
         return self.fit_statistics(total)
 

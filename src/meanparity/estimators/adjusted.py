@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from meanparity._documentation import Documented
 from meanparity._typing import Columns, FloatArray
@@ -32,12 +32,13 @@ from meanparity.data.fit_input import (
 from meanparity.data.pool import Pool, as_pool
 from meanparity.data.refusals import refuse_other_order
 from meanparity.data.streams import refuse_stream
-from meanparity.estimators._base import COLUMNS, FIT_METADATA
+from meanparity.estimators._base import COLUMNS, FIT_METADATA, store_fitted
 from meanparity.estimators._corrections import (
     FunctionCorrection,
     GroupShifts,
     read_function_input,
     read_groups_input,
+    shifts_groups,
     split_correction,
 )
 from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions
@@ -69,10 +70,12 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
     estimator : regressor, optional
         f, any scikit-learn regressor; `LinearRegression` by default. One that is fitted already
         stays so in ``sklearn.frozen.FrozenEstimator(f)``.
-    correction : ParityRidge, ParityKernelRidge, a pipeline that ends in one, or "groups", optional
+    correction : ParityRidge, ParityKernelRidge, a pipeline that ends in one, "groups" or constraint
         The functions g, with their penalty and the constraint. The steps of a pipeline before the
         last are fitted to X, and turn text into numbers for g, while f reads X as it is. "groups"
-        shifts each group of categories, inside each stratum of control features. By default
+        shifts each group of categories, inside each stratum of control features; it stands for
+        `MeanParity`, and another constraint on groups of categories, such as `ResidualParity` or
+        ``MeanParity(intersectional=False)``, can be passed in its place. By default
         ``ParityRidge(alpha=0)``, the linear function of least mean square, which does not need to
         know groups to predict; a warning says if a shift of each group would harm much less. If
         the sensitive columns are features (`sensitive_columns` without `drop_sensitive`), there is
@@ -183,8 +186,8 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         u = check_unfairness(self.unfairness)
         base = LinearRegression() if self.estimator is None else self.estimator
         check_regressor(base)
-        of_groups = isinstance(self.correction, str) and self.correction == "groups"
-        encoder, space = (None, None) if of_groups else split_correction(self.correction)
+        of_groups = shifts_groups(self.correction)
+        encoder, space = split_correction(self.correction) if of_groups is None else (None, None)
         if y is None and not isinstance(base, FrozenEstimator):
             raise ValueError(
                 "This ParityAdjusted estimator requires y to be passed, but the target y is None. "
@@ -227,34 +230,38 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
                 correction = fit()
             if isinstance(correction, GroupShifts):
                 constraint = MeanParity()
-        elif pool is None:
-            constraint = MeanParity()  # can be met by a shift of each cell
-            data = read_groups_input(constraint, features, y, **given)
+        elif of_groups is not None and pool is None:
+            constraint = of_groups
+            data, functionals = read_groups_input(constraint, features, y, **given)
             model, f = _fit_base(base, features, y, weights)
             if y is None:
                 data = replace(data, Y=f, rows=replace(data.rows, y=f), spread=f.std(axis=0))
-            correction = GroupShifts.fit(constraint, data, f)
+            correction = GroupShifts.fit(constraint, data, functionals, f)
         else:
             raise ValueError(
                 "A shift of each group cannot give parity on the rows of fit and on a pool at "
                 "once. Fit to the pool itself with the regressor frozen, or pass another "
                 "correction."
             )
-        # stored last, so that a fit that is refused leaves the earlier model as it was
-        validate_data(self, X, skip_check_array=True)  # sets the names that scikit-learn knows
         effect = correction.effect
-        self.base_gaps_, self.base_pool_gaps_ = effect.gaps(1.0)
-        self.gaps_, self.pool_gaps_ = effect.gaps(u)
-        self.parity_residual_ = (1 - u) * effect.residual
-        self.shift_ = (1 - u) * effect.size
-        self.estimator_, self._correction = model, correction
-        self.correction_ = "groups" if isinstance(correction, GroupShifts) else "function"
+        (base_gaps, base_pool_gaps), (gaps, pool_gaps) = effect.gaps(1.0), effect.gaps(u)
         about = constraint.describe(data.rows)
-        self.comparison_ = Comparison(data.rows.schema, constraint, about)
-        self._layout, self._unfairness = layout, u
-        self.__dict__.pop("_encoder", None)  # of an earlier fit
-        if encoder is not None:
-            self._encoder = encoder
+        fitted = {
+            "base_gaps_": base_gaps,
+            "base_pool_gaps_": base_pool_gaps,
+            "gaps_": gaps,
+            "pool_gaps_": pool_gaps,
+            "parity_residual_": (1 - u) * effect.residual,
+            "shift_": (1 - u) * effect.size,
+            "estimator_": model,
+            "correction_": "groups" if isinstance(correction, GroupShifts) else "function",
+            "comparison_": Comparison(data.rows.schema, constraint, about),
+            "_correction": correction,
+            "_encoder": encoder,
+            "_layout": layout,
+            "_unfairness": u,
+        }
+        store_fitted(self, layout, fitted)
         return self
 
     def _options(self) -> InputOptions:
@@ -297,7 +304,7 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
             )
             shift = self._correction.evaluate(rows)
         elif sensitive_features is None and control_features is None:
-            encoder = getattr(self, "_encoder", None)
+            encoder = getattr(self, "_encoder", None)  # which older files do not have
             own = features if encoder is None else encoder.transform(features)
             shift = self._correction.evaluate(own)
         else:
@@ -417,10 +424,10 @@ def _less_change(
         found = fit()
     constraint, shifts = MeanParity(), None
     try:
-        rows = read_groups_input(constraint, features, data.Y[:, 0], **given)
+        rows, functionals = read_groups_input(constraint, features, data.Y[:, 0], **given)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ParityWarning)
-            shifts = GroupShifts.fit(constraint, rows, f)
+            shifts = GroupShifts.fit(constraint, rows, functionals, f)
     except ValueError:  # numbers, or missing values, which cannot be shifted
         pass
     if shifts is not None and shifts.effect.size < _CLEARLY_LESS * found.effect.size:

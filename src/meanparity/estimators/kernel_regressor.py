@@ -77,7 +77,7 @@ class ParityKernelRegressor(RegressorMixin, LossEstimator):  # type: ignore[misc
     n_iter_, converged_ : int, bool
         Number of steps of the constrained fit, and whether both fits reached the tolerance.
     history_ : dict
-        For the "constrained" and the "free" fit: "objective" and "gap" (the sum of gaps on the
+        For the "constrained" and the "free" fit: "objective" and "smd" (the sum of gaps on the
         training rows, the paper's SMD), before the first step and after each; for a loss with
         kinks, of its smoothed version.
     group_means_, gaps_, parity_residual_

@@ -41,7 +41,8 @@ class ParityKernelRidgeCV(CrossValidated):
         whose gap on unseen rows is shown to be at most 500.
     kernel, degree, coef0, kernel_params, fit_intercept, unfairness, max_gap, constraint, solver, \
 sensitive_columns, drop_sensitive
-        See `ParityKernelRidge`. With "nystrom" the landmarks of all rows serve every fold.
+        See `ParityKernelRidge`. With "nystrom" the landmarks of all rows serve every fold, except
+        with a pool, `max_gap` or pooling.
 
     Attributes
     ----------
@@ -49,8 +50,8 @@ sensitive_columns, drop_sensitive
         The penalty that was chosen, and the gamma of the kernel, by default 1 / the number of
         columns (None for kernels without one, such as the linear one).
     cv_results_ : dict
-        For each candidate: ``param_alpha``, ``param_gamma``, ``mean_squared_error`` and ``gap``
-        (the largest one) of held-out predictions, and the rank; ``pandas.DataFrame(cv_results_)``
+        For each candidate: ``param_alpha``, ``param_gamma``, ``mean_squared_error`` and ``max_gap``
+        of held-out predictions, and the rank; ``pandas.DataFrame(cv_results_)``
         is the table.
     best_estimator_ : ParityKernelRidge
         Fitted to all rows. Its fitted attributes are here as well.

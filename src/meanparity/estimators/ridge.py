@@ -68,9 +68,10 @@ class ParityRidge(SumsRegressor):
         Largest deviation from the constraint on the rows on which it holds, in the units of y: the
         rounding error (more where not all conditions can be met, which a warning says).
     gaps_, pool_gaps_ : dict
-        Each gap that the constraint is about, by name, on the training rows and on the pool: the
-        difference between the mean of a group and the overall mean (of its stratum), in the units
-        of y; the covariance with a sensitive number in units of that number's standard deviation.
+        Each gap that the constraint is about, by the name that a limit in `max_gap` takes, on the
+        training rows and on the pool: the mean of a group minus the overall mean (of its stratum),
+        in the units of y; the covariance with a sensitive number or feature in units of its
+        standard deviation; of other conditions, the distance from the target.
     n_conditions_ : int
         Number of conditions that the predictions meet, on the training rows and on the pool. A
         linear model needs clearly more columns than that.

@@ -41,8 +41,8 @@ class ParityRidgeCV(CrossValidated):
     alpha_ : float
         The penalty that was chosen.
     cv_results_ : dict
-        For each penalty: ``param_alpha``, ``mean_squared_error`` and ``gap`` (the largest one) of
-        held-out predictions, ``gap_limit``, an upper limit of the gap of one fit on other rows, and
+        For each penalty: ``param_alpha``, ``mean_squared_error`` and ``max_gap`` of held-out
+        predictions, ``gap_limit``, an upper limit of the gap of one fit on other rows, and
         the rank; ``pandas.DataFrame(cv_results_)`` is the table.
     best_estimator_ : ParityRidge
         Fitted to all rows. Its fitted attributes are here as well.

@@ -5,27 +5,26 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
-from meanparity._typing import FloatArray
+from meanparity._typing import FloatArray, IntArray
 from meanparity.constraints import Constraint
 from meanparity.constraints.functionals import Functionals
 from meanparity.constraints.left_out import MOST_CELLS, LeftOut
 from meanparity.data.fit_input import FitInput
 from meanparity.data.groups import group_sums
-from meanparity.data.rows import refuse_identifier
-from meanparity.exceptions import ParityWarning
+from meanparity.data.rows import Rows, refuse_identifier
+from meanparity.exceptions import ParityWarning, warn
 from meanparity.solvers.held_out import LeaveOneOut, Smoother, predict_folds
 from meanparity.solvers.problem import ConstrainedProblem, Solver
 from meanparity.state import stored
@@ -112,12 +111,10 @@ class SmallestLoss:
         gaps = np.where(losses < np.inf, gaps, np.inf)  # what failed is chosen last
         allowed = gaps <= self.max_gap
         if not allowed.any() and np.isfinite(gaps).any():
-            warnings.warn(
+            warn(
                 f"No candidate is shown to have gaps of at most max_gap={self.max_gap:g} on rows "
                 f"that were not seen: the smallest upper limit of a gap is {gaps.min():.4g}, and "
-                "the candidate that has it is chosen. Allow a larger gap, or use more rows.",
-                ParityWarning,
-                stacklevel=2,
+                "the candidate that has it is chosen. Allow a larger gap, or use more rows."
             )
         key = np.where(allowed, losses, np.inf) if allowed.any() else gaps
         return int(len(key) - 1 - np.argmin(key[::-1]))
@@ -156,7 +153,7 @@ class Found:
                 for name in names
             },
             "mean_squared_error": self.losses,
-            "gap": self.gaps,
+            "max_gap": self.gaps,
             "gap_limit": self.gap_limits,
             "rank_mean_squared_error": order,
         }
@@ -170,7 +167,7 @@ def select(
 ) -> Found:
     """Choose among candidates by their predictions, (n, m), for rows that were held out."""
     weights = np.ones(len(data.Y)) if data.weights is None else data.weights
-    between = constraint.group_gaps(data.rows)
+    between = constraint.between_groups(data.rows)
     candidates, losses, gaps, limits = [], [], [], []
     for candidate, predicted in predictions:
         errors = ((data.Y - predicted) ** 2).mean(axis=1)
@@ -274,16 +271,15 @@ def split(X: Any, y: Any, cv: Any) -> Splits:
 
 
 def has_closed_folds(problem: ConstrainedProblem, splits: Splits) -> bool:
-    """Whether one pass over folds, each predicted from all others, serves every penalty.
+    """Whether one pass over folds, each predicted from sums over all others, serves every penalty.
 
-    Linear fits need more rows than columns for that.
+    They have to be linear fits to more rows than columns.
     """
     n, d = problem.X.shape
-    fewest = min(n - len(test) for _, test in splits)
     return (
         problem.pool_X is None
-        and not problem.kernel.is_precomputed
-        and (fewest > d or not problem.kernel.is_linear)
+        and problem.kernel.is_linear
+        and min(n - len(test) for _, test in splits) > d
         and all(
             len(train) + len(test) == n == len(np.union1d(train, test)) for train, test in splits
         )
@@ -297,51 +293,65 @@ def closed_folds(
     splits: Splits,
     alphas: FloatArray,
     unfairness: float,
-    solver: Solver,
 ) -> Iterator[tuple[float, FloatArray]]:
     """For each penalty, the predictions for each fold by fits to the others, in one pass."""
 
-    def functionals(keep: NDArray[np.bool_]) -> Functionals:
-        for weights in (data.rows.weights, problem.weights):
-            if weights is not None and not weights[keep].any():
-                raise ValueError(
-                    f"In a fold, the weights in sample_weight of all {keep.sum()} training rows "
-                    "are zero. Leave out rows of weight zero, or shuffle: KFold(5, shuffle=True)."
-                )
-        rows = data.rows.subset(keep)
-        if not constraint.reads_values:
-            refuse_identifier(rows)
-        return constraint.settle(rows).functionals(rows)
+    def functionals(train: IntArray) -> Functionals:
+        _require_weight(data, train)
+        rows = data.rows.subset(train)
+        return _settled(constraint, rows).functionals(rows)
 
     tests = [np.asarray(test) for _, test in splits]
-    both = predict_folds(problem, tests, functionals, alphas, solver)
+    both = predict_folds(problem, tests, functionals, alphas)
     for alpha, fair, free in zip(alphas, *both, strict=True):
-        yield float(alpha), (1 - unfairness) * fair + unfairness * free
+        yield alpha, (1 - unfairness) * fair + unfairness * free
 
 
 def folds(
-    model: Any, X: Any, y: Any, splits: Splits, candidates: list[Candidate], people: dict[str, Any]
-) -> Iterator[tuple[Candidate, FloatArray]]:
-    """For each candidate, the predictions for each fold by fits to the others."""
-    names = [name for name, value in people.items() if value is not None and name != "pool"]
-    X, y, *columns = indexable(X, y, *(people[name] for name in names))
-    given = dict(zip(names, columns, strict=True))
-    for candidate in candidates:
-        predicted = None
-        for train, test in splits:
-            some = {name: _safe_indexing(value, train) for name, value in given.items()}
-            part = clone(model).set_params(**candidate)
-            with warnings.catch_warnings():  # those of candidates, in folds, are not about the fit
-                warnings.simplefilter("ignore", ParityWarning)
-                part.fit(
-                    _safe_indexing(X, train), _safe_indexing(y, train), pool=people["pool"], **some
-                )
-            values = np.asarray(part.predict(_safe_indexing(X, test)))
-            if predicted is None:
-                predicted = np.full((_num_samples(y), *values.shape[1:]), np.nan)
-            predicted[test] = values
-        assert predicted is not None
-        yield candidate, predicted.reshape(len(predicted), -1)
+    model: Any, constraint: Constraint, data: FitInput, splits: Splits, alphas: FloatArray
+) -> Iterator[tuple[float, FloatArray]]:
+    """The same by one fit for each fold, with an output for each target and penalty.
+
+    What does not depend on the penalty, such as the kernel matrix, is computed once.
+    """
+    (n, m), p = data.Y.shape, len(alphas)
+    model = clone(model).set_params(alpha=np.repeat(alphas, m))
+    predicted = np.empty((n, p * m))
+    for train, test in splits:
+        _require_weight(data, train)
+        part, X = data.subset(train), data.X[test]
+        settled, Y = _settled(constraint, part.rows), np.tile(part.Y, p)
+        if model._kernel().is_precomputed:
+            part, X = replace(part, X=part.X[:, train]), X[:, train]
+        part = replace(
+            part,
+            Y=Y,
+            rows=replace(part.rows, y=Y.view()),
+            single_output=False,
+            spread=np.tile(part.spread, p),
+        )
+        with warnings.catch_warnings():  # those of candidates, in folds, are not about the fit
+            warnings.simplefilter("ignore", ParityWarning)
+            model._fit_input(model._solver(), settled, part)
+        function = model._function
+        predicted[test] = function.basis.functions.evaluate(X, function.coef) + function.intercept
+    yield from zip(alphas, predicted.reshape(n, p, m).transpose(1, 0, 2), strict=True)
+
+
+def _require_weight(data: FitInput, train: IntArray) -> None:
+    for weights in (data.rows.weights, data.weights):
+        if weights is not None and not weights[train].any():
+            raise ValueError(
+                f"In a fold, the weights in sample_weight of all {len(train)} training rows "
+                "are zero. Leave out rows of weight zero, or shuffle: KFold(5, shuffle=True)."
+            )
+
+
+def _settled(constraint: Constraint, rows: Rows) -> Constraint:
+    """The constraint, settled on the training rows of a fold."""
+    if constraint.parity_on != "pool" and not constraint.reads_values:
+        refuse_identifier(rows)
+    return constraint.settle(rows)
 
 
 def check_alphas(alphas: Any) -> FloatArray:

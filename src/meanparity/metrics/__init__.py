@@ -12,14 +12,18 @@ from meanparity.metrics.gaps import (
     mean_parity_gap,
     wasserstein_gap,
 )
-from meanparity.metrics.labels import selection_rate_gap, selection_rate_ratio, selection_rates
+from meanparity.metrics.labels import (
+    selection_rate_difference,
+    selection_rate_ratio,
+    selection_rates,
+)
 from meanparity.metrics.outcomes import (
     GroupCalibration,
     calibration_by_group,
-    error_gap,
+    max_error_gap,
     prediction_errors,
-    separation_gap,
-    sufficiency_gap,
+    separation_information,
+    sufficiency_information,
 )
 from meanparity.metrics.scorers import parity_scorer
 
@@ -27,16 +31,16 @@ __all__ = [
     "GroupCalibration",
     "calibration_by_group",
     "covariance_norm",
-    "error_gap",
     "group_means",
+    "max_error_gap",
     "max_mean_gap",
     "mean_parity_gap",
     "parity_scorer",
     "prediction_errors",
-    "selection_rate_gap",
+    "selection_rate_difference",
     "selection_rate_ratio",
     "selection_rates",
-    "separation_gap",
-    "sufficiency_gap",
+    "separation_information",
+    "sufficiency_information",
     "wasserstein_gap",
 ]

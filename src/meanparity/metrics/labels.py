@@ -62,7 +62,7 @@ def selection_rates(
     return dict(zip(groups.keys, rates.tolist(), strict=True))
 
 
-def selection_rate_gap(
+def selection_rate_difference(
     y_true: Any,
     y_pred: Any,
     *,
@@ -92,7 +92,7 @@ def selection_rate_gap(
 
     Examples
     --------
-    >>> selection_rate_gap(None, [1, 0, 1, 1], sensitive_features=["a", "a", "b", "b"])
+    >>> selection_rate_difference(None, [1, 0, 1, 1], sensitive_features=["a", "a", "b", "b"])
     0.5
     """
     rates, _ = _rates(y_pred, sensitive_features, sample_weight, pos_label)
@@ -123,7 +123,7 @@ def selection_rate_ratio(
 
     See Also
     --------
-    selection_rate_gap : The difference instead of the ratio.
+    selection_rate_difference : The difference instead of the ratio.
 
     Examples
     --------

@@ -36,7 +36,7 @@ def prediction_errors(y_true: Any, y_pred: Any, error: str | float = "squared") 
 
     See Also
     --------
-    error_gap : Compares their means.
+    max_error_gap : Compares their means.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def prediction_errors(y_true: Any, y_pred: Any, error: str | float = "squared") 
     return np.asarray(np.where(difference > 0, 1 - float(error), float(error)) * np.abs(difference))
 
 
-def error_gap(
+def max_error_gap(
     y_true: Any,
     y_pred: Any,
     *,
@@ -72,9 +72,9 @@ def error_gap(
     sample_weight: Any = None,
     error: str | float = "squared",
 ) -> float:
-    """Largest difference between the mean error of a group and that of all rows.
+    """Largest absolute gap between the mean error of a group and that of all rows.
 
-    `meanparity.audit.audit_errors` gives the differences of all groups, with intervals.
+    `meanparity.audit.audit_errors` gives the gaps of all groups, with intervals.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def error_gap(
 
     Examples
     --------
-    >>> error_gap([0, 0, 0, 0], [1, 1, 3, 3], sensitive_features=list("aabb"), error="absolute")
+    >>> max_error_gap([0, 0, 0, 0], [1, 1, 3, 3], sensitive_features=list("aabb"), error="absolute")
     1.0
     """
     errors = prediction_errors(y_true, y_pred, error)
@@ -206,7 +206,7 @@ def calibration_by_group(
     return tuple(found)
 
 
-def separation_gap(
+def separation_information(
     y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
 ) -> float:
     """How much predictions tell about the group of a person whose outcome is known.
@@ -230,7 +230,7 @@ def separation_gap(
 
     See Also
     --------
-    sufficiency_gap : Outcomes given predictions.
+    sufficiency_information : Outcomes given predictions.
     mean_parity_gap : Predictions alone.
 
     Notes
@@ -248,22 +248,22 @@ def separation_gap(
     --------
     >>> rng = np.random.default_rng(0)
     >>> y, s = rng.normal(size=2000), rng.integers(0, 2, 2000)
-    >>> same = separation_gap(y, y + rng.normal(size=2000), sensitive_features=s)
-    >>> apart = separation_gap(y, y + s + rng.normal(size=2000), sensitive_features=s)
+    >>> same = separation_information(y, y + rng.normal(size=2000), sensitive_features=s)
+    >>> apart = separation_information(y, y + s + rng.normal(size=2000), sensitive_features=s)
     >>> bool(same < 0.01), bool(0.1 < apart < 0.25)
     (True, True)
     """
     return _information(y_true, y_pred, sensitive_features, sample_weight, given=0)
 
 
-def sufficiency_gap(
+def sufficiency_information(
     y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
 ) -> float:
     """How much outcomes tell about the group of a person whose prediction is known.
 
     ``I(y; group | ŷ) / H(group | ŷ)``. It is 0 if people with equal predictions have outcomes with
     the same distribution in all groups ("sufficiency": predictions mean the same in all groups).
-    See `separation_gap` for its parameters, how it is estimated, and where it comes from.
+    See `separation_information` for its parameters, how it is estimated, and where it comes from.
 
     Parameters
     ----------
@@ -281,14 +281,14 @@ def sufficiency_gap(
 
     See Also
     --------
-    separation_gap : Predictions given outcomes.
+    separation_information : Predictions given outcomes.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> g, s = rng.normal(size=2000), rng.integers(0, 2, 2000)
-    >>> same = sufficiency_gap(g + rng.normal(size=2000), g, sensitive_features=s)
-    >>> apart = sufficiency_gap(g + s + rng.normal(size=2000), g, sensitive_features=s)
+    >>> same = sufficiency_information(g + rng.normal(size=2000), g, sensitive_features=s)
+    >>> apart = sufficiency_information(g + s + rng.normal(size=2000), g, sensitive_features=s)
     >>> bool(same < 0.01), bool(0.1 < apart < 0.25)
     (True, True)
     """

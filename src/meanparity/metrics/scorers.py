@@ -21,10 +21,10 @@ _METRICS: dict[str, Callable[..., Any]] = {
         gaps.mean_parity_gap,
         gaps.wasserstein_gap,
         gaps.covariance_norm,
-        outcomes.error_gap,
-        outcomes.separation_gap,
-        outcomes.sufficiency_gap,
-        labels.selection_rate_gap,
+        outcomes.max_error_gap,
+        outcomes.separation_information,
+        outcomes.sufficiency_information,
+        labels.selection_rate_difference,
         labels.selection_rate_ratio,
     )
 }

@@ -431,7 +431,7 @@ def _gaps(
     table: _StratifiedGroups,
 ) -> NamedGaps:
     """The gaps of all models, as the constraint has them, under the names of the table."""
-    between = comparison.constraint.group_gaps(rows)
+    between = comparison.constraint.between_groups(rows)
     gaps = between.gaps(compared).T
     gaps[2:] -= between.gaps(np.zeros((len(predicted), 1))).T  # a target counts once
     return named_gaps(between, rows, gaps, table.names, table.codes)

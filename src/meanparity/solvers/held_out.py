@@ -13,10 +13,9 @@ Without row i, a fit to v has the values
 so that the conditions on ν are those of all rows, changed by two vectors. Once the eigenvalues are
 there, every λ costs O(n²(k + m) + n q²).
 
-**Folds**. In kernel fits, all penalties share the kernel matrix. In linear fits, each fold is
-reduced once, to a triangle R with ``RᵀR = [X Y]ᵀ[X Y]`` of its centred rows. Triangles of several
-folds merge by another orthogonal step, so that no condition number is squared, and the singular
-values of a merged triangle give the fits of all penalties.
+**Folds** of linear fits. Each fold is reduced once, to a triangle R with ``RᵀR = [X Y]ᵀ[X Y]`` of
+its centred rows. Triangles of several folds merge by another orthogonal step, so that no condition
+number is squared, and the singular values of a merged triangle give the fits of all penalties.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from meanparity._typing import Features, FloatArray
+from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.constraints.functionals import Functionals
 from meanparity.constraints.left_out import LeftOut
 from meanparity.data.groups import group_sums
@@ -293,24 +292,21 @@ class FoldSums:
 def predict_folds(
     problem: ConstrainedProblem,
     held_out: Sequence[NDArray[Any]],
-    functionals: Callable[[NDArray[np.bool_]], Functionals],
+    functionals: Callable[[IntArray], Functionals],
     alphas: FloatArray,
-    solver: Solver,
 ) -> tuple[FloatArray, FloatArray]:
     """Predict every fold by the constrained and the free fit to the others, for every penalty.
 
     Parameters
     ----------
     problem : ConstrainedProblem
-        All rows, without a pool; its penalty and its functionals are not used.
+        All rows, without a pool, and a linear kernel; its penalty and its functionals are not used.
     held_out : sequence of (n_f,) arrays of int
         The rows of each fold; every row is in one.
     functionals : callable
-        Gives what has to hold on those rows that are marked, (n,).
+        Gives what has to hold on the rows at some positions.
     alphas : (p,) array
         Penalties.
-    solver : Solver
-        Solves fits of kernels that are not linear.
 
     Returns
     -------
@@ -319,25 +315,20 @@ def predict_folds(
     shape = (len(alphas), *problem.Y.shape)
     fair, free = np.empty(shape), np.empty(shape)
     inside = [_subset(problem, rows, Functionals.none(0)) for rows in held_out]
-    sums: list[FoldSums | None] = []
-    if problem.kernel.is_linear:
-        heavy = [part.weights is None or bool(part.weights.any()) for part in inside]
-        pairs = zip(inside, heavy, strict=True)
-        sums = [FoldSums.from_problem(part) if counts else None for part, counts in pairs]
+    heavy = [part.weights is None or bool(part.weights.any()) for part in inside]
+    pairs = zip(inside, heavy, strict=True)
+    sums = [FoldSums.from_problem(part) if counts else None for part, counts in pairs]
     for f, rows in enumerate(held_out):
         keep = np.ones(len(problem.Y), bool)
         keep[rows] = False
-        others = _subset(problem, np.flatnonzero(keep), functionals(keep))
-        if sums:
-            trained = FoldSums.merged([part for g, part in enumerate(sums) if g != f and part])
-            found = _predict_columns(others, trained, alphas, inside[f].X)
-        else:
-            found = _predict_kernel(others, solver, alphas, inside[f].X)
-        fair[:, rows], free[:, rows] = found
+        train = np.flatnonzero(keep)
+        others = _subset(problem, train, functionals(train))
+        trained = FoldSums.merged([part for g, part in enumerate(sums) if g != f and part])
+        fair[:, rows], free[:, rows] = _predict_fold(others, trained, alphas, inside[f].X)
     return fair, free
 
 
-def _predict_columns(
+def _predict_fold(
     problem: ConstrainedProblem, trained: FoldSums, alphas: FloatArray, X: Features
 ) -> list[FloatArray]:
     """Constrained and free predictions for rows X, (n_f, d), of fits to sums: (p, n_f, m)."""
@@ -348,26 +339,6 @@ def _predict_columns(
     x_mean, y_mean = trained.mean[:d], trained.mean[d:]
     both = path.fair(alphas), path.free(alphas)
     return [np.stack([X @ theta + (y_mean - x_mean @ theta) for theta in end]) for end in both]
-
-
-def _predict_kernel(
-    problem: ConstrainedProblem, solver: Solver, alphas: FloatArray, X: Features
-) -> list[FloatArray]:
-    """The same for kernel fits: one problem in which every output has every penalty.
-
-    Penalties share the kernel matrix, and each has a factorisation of its own.
-    """
-    p, m = len(alphas), problem.Y.shape[1]
-    held = problem.functionals
-    if held.targets.shape[1] > 1:
-        held = replace(held, targets=np.tile(held.targets, p))
-    Y, penalties = np.tile(problem.Y, p), np.repeat(alphas, m)
-    solution = solver.solve(replace(problem, Y=Y, alpha=penalties, functionals=held))
-    values = [
-        solution.basis.evaluate(X, fit.coef) + fit.intercept
-        for fit in (solution.fair, solution.free)
-    ]
-    return [end.reshape(-1, p, m).transpose(1, 0, 2) for end in values]
 
 
 def _subset(

@@ -150,7 +150,7 @@ class CurveSums:
         """
         shares = np.full(len(y), 1 / len(y)) if shares is None else shares
         errors = np.stack([fair - y, free - y])
-        between = comparison.constraint.group_gaps(rows)
+        between = comparison.constraint.between_groups(rows)
         compared = (comparison.constraint.compared(values, y) for values in (fair, free))
         return cls(
             np.einsum("n,anm,bnm->abm", shares, errors, errors),

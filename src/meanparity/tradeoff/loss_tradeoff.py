@@ -293,7 +293,7 @@ class LossTradeoff(Tradeoff):
         shares = np.full(len(y), 1 / len(y)) if shares is None else shares
         self.loss.check(y[:, 0])
         constraint = self.comparison.constraint
-        between = constraint.group_gaps(rows)
+        between = constraint.between_groups(rows)
         variance = float(shares @ (y[:, 0] - shares @ y[:, 0]) ** 2)
         columns = []
         for position in u:

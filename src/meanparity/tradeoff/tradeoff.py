@@ -51,8 +51,8 @@ class Tradeoff:
     training : CurveSums
         The sums from which the curve on the training rows follows.
     gaps : (2, r, m) array
-        The reported gaps of both ends, on the training rows and on the pool, as far as the
-        constraint holds there.
+        The gaps of both ends, on the training rows and on the pool, as far as the constraint holds
+        there.
     comparison : Comparison
         How other rows are compared.
     single_output : bool
@@ -266,7 +266,7 @@ class Tradeoff:
         shares = np.full(len(y), 1 / len(y)) if shares is None else shares
         h = found[:, m:].reshape(-1, a, r)[:, directions.penalty]
         constraint = self.comparison.constraint
-        between = constraint.group_gaps(rows)
+        between = constraint.between_groups(rows)
         errors = np.empty((m, 1 + r, 1 + r))
         for output in range(m):
             both = np.column_stack([y[:, output] - predicted[:, output], h[:, output]])
