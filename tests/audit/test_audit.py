@@ -126,6 +126,25 @@ def test_sampled_shares_have_the_variance_of_the_influence_function():
         assert f.standard_error == pytest.approx(influence.std() / np.sqrt(4500), rel=2e-3)
 
 
+def test_weights_that_depend_on_values_have_the_variance_of_the_influence_function():
+    """``w(1[i∈j](f_i − m_j)/p_j − (f_i − m))``: errors of shares and of means are correlated."""
+    x, s = sample(5, sizes=(3000, 1500), shift=(0.0, 3.0))
+    weight = np.exp(x / 2)
+    mean, wrong = np.average(x, weights=weight), []
+    for f in audit(x, sensitive_features=s, sample_weight=weight).findings:
+        inside = s == f.group
+        share = weight[inside].sum() / weight.sum()
+        influence = weight * (inside * (x - f.mean) / share - (x - mean))
+        expected = np.sqrt((influence**2).sum()) / weight.sum()
+        assert f.standard_error == pytest.approx(expected, rel=2e-3)
+        moments = Moments.from_values(x, Groups.from_columns(s), weight)
+        apart = np.hypot(
+            moments.others * moments.difference_errors, moments.differences * moments.share_errors
+        )
+        wrong.append(apart[int(f.group[1])] / expected)
+    assert max(np.abs(np.log(wrong))) > 0.1  # without the correlation
+
+
 def test_drawn_variances_are_those_of_the_moments():
     x, s = sample(6, sizes=(20, 9, 13))
     moments = Moments.from_values(x, Groups.from_columns(s))
@@ -213,7 +232,7 @@ def test_skewness_does_not_widen_the_comparison_of_two_groups_that_are_alike():
     wide = []
     for groups in (alike, apart):
         moments = Moments.from_values(x, groups, sampled=False)
-        pool = Pool.from_values(x, groups, moments)
+        pool = Pool.from_values(x, groups, None, moments)
         wide.append(pool.widenings(moments))
         assert wide[-1][0] == pytest.approx(wide[-1][1])
     assert 1.05 <= wide[0][0] < 1.06 < wide[1][0] < 1 + 1.5 * (2 + pool.skewness**2) / 60
@@ -268,13 +287,8 @@ def test_drawn_means_have_the_moments_of_their_pool():
     rng = np.random.default_rng(0)
     residuals = rng.exponential(size=5000) - 1
     groups = Groups.from_columns(np.zeros(5000, dtype=int))
-    pool = Pool.from_values(residuals, groups, Moments.from_values(residuals, groups))
-    weight = np.tile([0.5, 1.5], 200)
-    for draw in (
-        pool.sample_means(400, None, 20_000, rng),
-        pool.sample_means(400, np.ones(400), 20_000, rng),
-        pool.normal_means(400.0, 20_000, rng),
-    ):
+    pool = Pool.from_values(residuals, groups, None, Moments.from_values(residuals, groups))
+    for draw in (pool.sample_means(400, 20_000, rng), pool.normal_means(400.0, 20_000, rng)):
         mean, variance = draw
         assert mean.std() == pytest.approx(pool.spread / 20, rel=0.03)
         assert stats.skew(mean) == pytest.approx(pool.skewness / 20, abs=0.06)
@@ -282,10 +296,33 @@ def test_drawn_means_have_the_moments_of_their_pool():
         assert np.corrcoef(mean, variance)[0, 1] == pytest.approx(
             pool.skewness / np.sqrt(pool.kurtosis - 1), abs=0.05
         )
-    mean, variance = pool.sample_means(400, weight, 20_000, rng)
-    expected = pool.spread**2 * (weight**2).sum() / weight.sum() ** 2
-    assert mean.var() == pytest.approx(expected, rel=0.05)
-    assert variance.mean() == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("factor", [1.0, 100.0])
+def test_drawn_rows_keep_their_weights(factor):
+    """Weighted means and their estimated variances, spelled out for samples of the same rows."""
+    rng = np.random.default_rng(0)
+    x, s = rng.exponential(size=3000), np.zeros(3000, dtype=int)
+    weight = factor * (1 + x)
+    groups = Groups.from_columns(s)
+    pool = Pool.from_values(x, groups, weight, Moments.from_values(x, groups, weight))
+    mean, variance = pool.sample_means(50, 20_000, rng)
+    expected = []
+    for _ in range(20_000):
+        rows = rng.integers(0, 3000, 50)
+        w, r = weight[rows], x[rows] - np.average(x, weights=weight)
+        m = np.average(r, weights=w)
+        expected.append((m, ((w * (r - m)) ** 2).sum() / w.sum() ** 2 * 50 / 49))
+    means, variances = np.transpose(expected)
+    assert mean.mean() == pytest.approx(means.mean(), abs=0.02 * means.std() + 1e-3)
+    assert mean.std() == pytest.approx(means.std(), rel=0.03)
+    assert stats.skew(mean) == pytest.approx(stats.skew(means), abs=0.1)
+    assert variance.mean() == pytest.approx(variances.mean(), rel=0.03)
+    found = np.corrcoef(mean, variance)[0, 1]
+    assert found == pytest.approx(np.corrcoef(means, variances)[0, 1], abs=0.05)
+    assert mean.std() == pytest.approx(
+        pool.spread * np.sqrt((weight**2).mean() / 50) / weight.mean(), rel=0.05
+    )
 
 
 def test_many_groups_have_fewer_draws():

@@ -61,8 +61,8 @@ def upper_bound(values: FloatArray, error: float, step: float = _STEP, least: fl
     For each mean μ on a grid, a stake of 1 is multiplied by ``1 + λ_t (μ − y_t)`` for each value.
     The bet λ_t ≥ 0 depends on earlier values only, so that the stake is expected to shrink if the
     mean is μ or more, and exceeds ``1/error`` with probability `error` at most. The bound is the
-    smallest μ of the grid, which starts at `least`, from which on all are refuted. Bets aim at the stake that is still
-    needed with the values that are left:
+    smallest μ of the grid, which starts at `least`, from which on all are refuted. Bets aim at the
+    stake that is still needed with the values that are left:
     ``λ_t = sqrt(2 log(1 / (error · stake)) / ((n − t + 1) σ_t²))``.
 
     Examples

@@ -55,7 +55,7 @@ class Comparison(Protocol):
     def limits(self, error: float) -> Limits:
         """Limits of each difference, one fails with probability `error`: (k,) each."""
 
-    def limits_at(self, strength: float) -> Limits:
+    def limits_at(self, strength: float | FloatArray) -> Limits:
         """Limits between which a difference would have at most this strength: (k,) each."""
 
     def detectable(self, power: float) -> FloatArray:
@@ -167,7 +167,7 @@ class NumberComparison:
         """Limits at the quantiles of the drawn statistics."""
         return self._between(*self._quantiles(error))
 
-    def limits_at(self, strength: float) -> Limits:
+    def limits_at(self, strength: float | FloatArray) -> Limits:
         """Limits at a multiple of these quantiles."""
         low, high = (np.where(self.told, end, np.inf) for end in self._ends)
         with np.errstate(invalid="ignore"):  # 0·∞, where nothing is told
@@ -228,7 +228,7 @@ class ShareComparison:
         own = np.clip(moments.means, 0.0, 1.0)
         return difference_limits(own, moments.sizes, rest, rest_sizes, error)
 
-    def limits_at(self, strength: float) -> Limits:
+    def limits_at(self, strength: float | FloatArray) -> Limits:
         """Limits at another probability of error."""
         return self.limits(self._error_at(strength))
 
