@@ -101,8 +101,7 @@ def _free_addresses() -> list[int]:
     if not limits:  # so that a fit in a fraction of a millisecond need not ask what is used
         return []
     used = psutil.Process().memory_info()
-    free = [limit - getattr(used, taken, 0) - _THREADS for taken, limit in limits.items()]
-    return free
+    return [limit - getattr(used, taken, 0) - _THREADS for taken, limit in limits.items()]
 
 
 def has_room_for_threads() -> bool:
