@@ -441,8 +441,8 @@ def test_errors_of_groups():
     y = x - np.where(s == "g0", 0.25, -0.5)
     found = audit(x, sensitive_features=s, y_true=y)
     assert [f.mean_error for f in found.findings] == pytest.approx([0.25, -0.5])
-    assert "mean error" in str(found)
-    assert "mean error" not in str(audit(x, sensitive_features=s))
+    assert any(line.endswith("  error") for line in str(found).splitlines())
+    assert "error" not in str(audit(x, sensitive_features=s))
 
 
 def test_strata_are_audits_of_their_own():
@@ -587,7 +587,7 @@ def test_groups_without_spread_tell_nothing():
     assert (c.low, c.high, c.low_all, c.high_all) == (-np.inf, np.inf, -np.inf, np.inf)
     assert (c.equivalent, c.detectable) == (False, np.inf)
     assert np.isnan([c.p_value, c.p_adjusted]).all()
-    assert "too few rows to tell" in str(found).splitlines()[3]
+    assert "too few rows to tell" in str(found).splitlines()[4]
     assert "Too few rows, or values without spread: c." in str(found)
     loaded = json.loads(found.to_json())["findings"][2]
     assert loaded["p_value"] is None
@@ -684,16 +684,15 @@ def test_conversion_to_tables_and_json():
     columns = pl.DataFrame(frame.to_dict("list"))
     assert found == audit(x, sensitive_features=columns, within=0.5, y_true=x)
     lines = str(found).splitlines()
-    assert lines[0].startswith("sex, origin")
-    assert lines[1].startswith("sex=g0, origin=e")
-    assert len({len(line) for line in lines[:9]}) == 1
+    assert [lines[at].split()[:2] for at in (1, 2)] == [["sex,", "origin"], ["sex=g0,", "origin=e"]]
+    assert len({len(line) for line in lines[1 : len(found.findings) + 2]}) == 1
     with pytest.raises(AttributeError):
         found.smd = 0.0
 
 
 def test_numbers_are_written_with_four_digits_or_as_whole_numbers():
     found = audit([9999.6, 9999.6, 123.456, 123.456], sensitive_features=list("aabb"))
-    first, second = str(found).splitlines()[1:3]
+    first, second = str(found).splitlines()[2:4]
     assert first.split()[:4] == ["a", "2", "10,000", "4938"]
     assert second.split()[:4] == ["b", "2", "123.5", "-4938"]
 
@@ -759,5 +758,5 @@ def test_two_gaps_that_are_one_difference_are_covered_together_as_often_as_they_
 def test_what_is_within_the_limit_is_printed():
     x, s = sample(sizes=(4000, 4000), spread=(1.0, 1.0), shift=(0.0, 0.4))
     assert audit(x, sensitive_features=s, within=0.3).findings[0].equivalent
-    assert str(audit(x, sensitive_features=s, within=0.3)).split("\n")[1].endswith(" yes")
-    assert str(audit(x, sensitive_features=s, within=0.1)).split("\n")[1].endswith(" not shown")
+    assert str(audit(x, sensitive_features=s, within=0.3)).split("\n")[2].split()[7] == "yes"
+    assert str(audit(x, sensitive_features=s, within=0.1)).split("\n")[2].split()[7] == "not"

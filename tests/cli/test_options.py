@@ -316,7 +316,10 @@ def test_compare_is_readable_at_eighty_columns_and_says_how_methods_were_set(fit
         output = invoke(*arguments, *more, "--rows", "120", "-o", tmp_path / "m.csv").stdout
         lines = output.splitlines()
         assert max(map(len, lines[:-1])) <= 80
-        assert "the paper's settings, which were not tuned to this table" in " ".join(lines[:4])
+        said = " ".join(" ".join(lines[:4]).split(": ")[0].split())
+        assert said.startswith("Only the first two lines were tuned to this table (")
+        assert said.endswith("the paper's settings, which were not tuned to this table")
+        assert "'meanparity, untuned' among them" in said
         found = read_frame(tmp_path / "m.csv").set_index("method")
         for method, row in found.iterrows():
             shown = next(line for line in lines if line.startswith(f"{method}  "))

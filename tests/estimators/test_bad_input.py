@@ -517,5 +517,5 @@ def test_gamma_is_the_number_that_the_kernel_used(data):
 )
 def test_indices_of_all_kinds_are_compared(own, other, at):
     with pytest.raises(ValueError, match=at):
-        refuse_other_order(pd.Series(0.0, own), y=pd.Series(0.0, other))
-    refuse_other_order(pd.Series(0.0, own), y=pd.Series(0.0, own))
+        refuse_other_order(X=pd.Series(0.0, own), y=pd.Series(0.0, other))
+    refuse_other_order(X=pd.Series(0.0, own), y=pd.Series(0.0, own))

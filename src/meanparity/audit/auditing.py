@@ -234,6 +234,7 @@ def describe_findings(
             stratum=stratum,
             is_number=subject.is_number,
             label="" if subject.is_number or part.groups is None else _label(part.groups, key),
+            stratum_label="" if part.control is None else _label(part.control, stratum),
             **{name: values[j].item() for name, values in columns.items()},
         )
         for j, key in enumerate(subject.keys)

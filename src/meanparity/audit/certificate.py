@@ -17,6 +17,7 @@ from meanparity.audit.rows import AuditRows
 from meanparity.audit.seen import refuse_training_rows
 from meanparity.audit.subjects import group_subject, make_family
 from meanparity.data.groups import Groups
+from meanparity.data.refusals import refuse_other_order
 from meanparity.data.rows import Rows
 
 # Shares are within their 86 % limits in 86 % of samples; in the others, a bound of the difference
@@ -188,6 +189,7 @@ def parity_certificate(
     ValueError: 1000 of 2000 rows of X were used in fit, where parity says nothing about ...
     """
     confidence = check_probability(confidence, "confidence")
+    refuse_other_order(X=X, sensitive_features=sensitive_features)
     if not unseen:
         refuse_training_rows(X, X_train)
     values = np.asarray(model.predict(X), dtype=np.float64)

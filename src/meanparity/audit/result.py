@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from meanparity.audit.checks import format_number, import_pandas
+from meanparity.audit.table import text_table
+from meanparity.data.groups import display_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +56,8 @@ class GroupFinding:
         over all rows.
     label : str
         The group as text, such as "F" or "male=0, black=1".
+    stratum_label : str
+        The stratum as text.
 
     See Also
     --------
@@ -86,12 +90,15 @@ class GroupFinding:
     mean_error: float | None = None
     is_number: bool = False
     label: str = ""
+    stratum_label: str = ""
 
     @property
     def name(self) -> str:
         """The group, and its stratum if there is one, as text."""
         group = f"{self.group} (covariance)" if self.is_number else self.label or _label(self.group)
-        return group if self.stratum is None else f"{_label(self.stratum)}: {group}"
+        if self.stratum is None:
+            return group
+        return f"{self.stratum_label or _label(self.stratum)}: {group}"
 
 
 @dataclass(frozen=True)
@@ -199,20 +206,19 @@ class Audit:
             ["mean", *(number(f.mean) for f in found)],
             ["gap", *(number(f.gap) for f in found)],
             [f"{100 * self.confidence:g} % interval", *intervals],
-            column("p", [_format_p(f.p_value) for f in found]),
-            column("p (adjusted)", [_format_p(f.p_adjusted) for f in found]),
-            column("detectable", [number(f.detectable) for f in found]),
         ]
         if self.within is not None:
             shown = ["yes" if f.equivalent else "not shown" for f in found]
-            columns.append([f"within ±{self.within:g}", *shown])
+            columns.append([f"within\n±{self.within:g}", *shown])
+        columns += [
+            column("p", [_format_p(f.p_value) for f in found]),
+            column("p\n(adjusted)", [_format_p(f.p_adjusted) for f in found]),
+            column("detect-\nable", [number(f.detectable) for f in found]),
+        ]
         if any(f.mean_error is not None for f in found):
             errors = ["" if f.mean_error is None else number(f.mean_error) for f in found]
-            columns.append(["mean error", *errors])
-        for i, cells in enumerate(columns):
-            width, adjust = max(map(len, cells)), str.rjust if i else str.ljust
-            columns[i] = [adjust(cell, width) for cell in cells]
-        return ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+            columns.append(["mean\nerror", *errors])
+        return text_table(columns, beside=4)
 
     def _sentences(self) -> list[str]:
         lines = [f"{self.n_rows:,} rows, overall mean {format_number(self.mean)}."]
@@ -231,15 +237,21 @@ class Audit:
         if few:
             lines.append(f"Too few rows, or values without spread: {', '.join(few)}.")
         if self.left_out:
-            names = ", ".join(_label(stratum) for stratum in self.left_out)
+            names = ", ".join(
+                stratum
+                if isinstance(stratum, str)
+                else display_label(
+                    self.control, stratum if isinstance(stratum, tuple) else [stratum]
+                )
+                for stratum in self.left_out
+            )
             lines.append(f"Not compared, because they contain only one group: {names}.")
         return lines
 
 
 _SHARES = {
-    "sampled": "Shares of the groups in the population are estimated from these rows "
-    "(shares='sampled').",
-    "fixed": "Shares of the groups are taken as they are in these rows (shares='fixed').",
+    "sampled": "Shares of the groups in the population are estimated from these rows.",
+    "fixed": "Shares of the groups are taken as they are in these rows.",
     "given": "Shares of the groups are those that were given.",
 }
 _WEIGHTS = {

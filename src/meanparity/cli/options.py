@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -328,8 +329,17 @@ def working(quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
 
 def show(text: str, data: Any, as_json: bool, *, to_stderr: bool = False) -> None:
-    """Print a result as text or as JSON."""
+    """Print a result as text, of which a terminal gets whole words in each line, or as JSON."""
     text = json.dumps(data, indent=1, default=str, allow_nan=False) if as_json else text
+    stream = sys.stderr if to_stderr else sys.stdout
+    if not as_json and stream.isatty():
+        width = shutil.get_terminal_size().columns
+        text = "\n".join(
+            "\n".join(textwrap.wrap(line, width, break_on_hyphens=False, break_long_words=False))
+            if len(line) > width
+            else line
+            for line in text.split("\n")
+        )
     typer.echo(text, err=to_stderr)
 
 

@@ -14,7 +14,7 @@ from meanparity.constraints.base import Constraint
 from meanparity.constraints.functionals import Functionals
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import FitInput
-from meanparity.data.groups import group_sums
+from meanparity.data.groups import display_label, group_sums
 from meanparity.data.pool import Pool, as_pool
 from meanparity.data.rows import Rows, Schema, refuse_identifier
 from meanparity.exceptions import warn
@@ -366,7 +366,8 @@ def _small_groups(rows: Rows, spread: FloatArray, least: int) -> Iterator[tuple[
                     mean, square = moments[cells[codes == group]].sum(axis=0) / count
                     variance = np.maximum(square - mean**2, 0.0).max() * count / (count - 1)
                     deviation = float(np.sqrt(variance))
-                name = grouping.names[group] + (f" in {stratum}" if stratum else "")
+                name = display_label(grouping.columns, grouping.labels[group])
+                name += f" in {stratum}" if stratum else ""
                 yield name, count, deviation / np.sqrt(max(count, 1))
 
 

@@ -393,7 +393,13 @@ class _StratifiedGroups:
         return replace(
             found,
             findings=tuple(
-                replace(f, group=label[f.group], label="", stratum=stratum(f.stratum))
+                replace(
+                    f,
+                    group=label[f.group],
+                    label="",
+                    stratum=stratum(f.stratum),
+                    stratum_label="",
+                )
                 for f in found.findings
             ),
             left_out=tuple(stratum(code) for code in found.left_out),
