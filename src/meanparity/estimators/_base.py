@@ -212,9 +212,8 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         if self.max_gap is not None and u == 1.0:
             warn_about_idle_limit(data, solution)
 
-        if single and u is not None and not hasattr(data, "loss"):
-            warn_about_cost(data, functionals, solution, u)
-
+        if single and u is not None:
+            self._warn_about_price(data, functionals, solution, u)
         if u in (0.0, 1.0):
             means, gaps = ends[int(u)], of_ends[int(u)]
         else:
@@ -249,6 +248,11 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
             **self._own_attributes(data, solution),
         }
         store_fitted(self, data.layout, fitted)
+
+    def _warn_about_price(
+        self, data: FitInput, functionals: Functionals, solution: Solution, u: float
+    ) -> None:
+        warn_about_cost(data, functionals, solution, u)
 
     def _own_attributes(self, data: FitInput, solution: Solution) -> dict[str, Any]:
         """The fitted attributes that only some estimators have."""

@@ -21,7 +21,7 @@ from meanparity.estimators._base import (
 )
 from meanparity.estimators._price import warn_about_loss
 from meanparity.estimators._report import Reporting
-from meanparity.estimators._unseen import Parts, Unseen
+from meanparity.estimators._unseen import Parts
 from meanparity.exceptions import warn
 from meanparity.losses.base import Loss
 from meanparity.solvers.choose import resolve_loss_solver
@@ -91,19 +91,11 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
             **({} if data.classes is None else {"classes_": data.classes}),
         }
 
-    def _store(
-        self,
-        constraint: Constraint,
-        data: FitInput,
-        parts: Parts,
-        solution: Solution,
-        problem: ConstrainedProblem | None = None,
-        unseen: Unseen | None = None,
+    def _warn_about_price(
+        self, data: FitInput, functionals: Functionals, solution: Solution, u: float
     ) -> None:
-        super()._store(constraint, data, parts, solution, problem, unseen)
         assert isinstance(data, LossInput)
-        if self.unfairness_ is not None:
-            warn_about_loss(data, parts[0], solution, self.unfairness_, data.loss, data.on_response)
+        warn_about_loss(data, functionals, solution, u, data.loss, data.on_response)
 
     def _read(  # type: ignore[override]
         self, constraint: Constraint, X: Any, y: Any, *, loss: Loss, classes: Any, **people: Any
