@@ -439,7 +439,7 @@ def _gaps(
     """The gaps of all models, as the constraint has them, under the names of the table."""
     between = comparison.constraint.between_groups(rows)
     gaps = between.gaps(compared).T
-    gaps[2:] -= between.gaps(np.zeros((len(predicted), 1))).T  # a target counts once
+    gaps[2:] -= between.gaps_of_zero.T  # a target counts once
     return named_gaps(between, rows, gaps, table.names, table.codes)
 
 

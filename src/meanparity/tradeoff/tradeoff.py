@@ -272,7 +272,7 @@ class Tradeoff:
         for output in range(m):
             both = np.column_stack([y[:, output] - predicted[:, output], h[:, output]])
             errors[output] = both.T @ (shares[:, None] * both)
-        none = between.gaps(np.zeros((len(y), 1)))
+        none = between.gaps_of_zero
         sums = StepSums(
             errors,
             shares @ (y - shares @ y) ** 2,
