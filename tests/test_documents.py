@@ -102,9 +102,11 @@ def test_every_public_name_is_in_the_reference_with_an_example(room):
         public = getattr(module, name)
         if not (inspect.isclass(public) or inspect.isfunction(public)):
             continue
-        assert re.search(rf"^   {name}$", pages, re.MULTILINE), name
-        assert "\n    See Also\n" in public.__doc__, name
-        assert "\n    Examples\n" in public.__doc__ or name in SHOWN_ON_PAGES, name
+        listed = re.search(rf"^   {name}$", pages, re.MULTILINE) is not None
+        assert listed, f"{name} of {module.__name__} is public. Add it to a page in docs/api."
+        assert "\n    See Also\n" in public.__doc__, f"{name} has no See Also."
+        shown = "\n    Examples\n" in public.__doc__ or name in SHOWN_ON_PAGES
+        assert shown, f"{name} has no example."
 
 
 def test_the_reference_has_no_names_that_are_gone():

@@ -16,7 +16,7 @@ FloatOrArray: TypeAlias = float | FloatArray  # one number for each output: a fl
 Numbers: TypeAlias = float | Sequence[float] | FloatArray
 Columns: TypeAlias = int | str | Sequence[int | str] | None  # by name or position
 
-# names that stand for objects; `tests/test_types.py` compares them with what the code accepts
+# names that stand for objects; `tests/types/test_types.py` compares them with what the code accepts
 ConstraintName: TypeAlias = Literal["mean_parity", "covariance_parity", "residual_parity"]
 RidgeSolverName: TypeAlias = Literal[
     "auto", "primal", "dense", "spectral", "conjugate_gradient", "nystrom"

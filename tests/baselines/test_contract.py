@@ -259,9 +259,9 @@ def test_sensitive_features_are_routed_without_being_requested(method, data):
         pipeline.fit(X, y, sensitive_features=s)
         aware = {"sensitive_features": s} if method in AWARE else {}
         assert pipeline.predict(X, **aware).shape == y.shape
-        dial = "unfairness" if method in AWARE else "slack"
-        dial = "penalty" if method in PENALISED else dial
-        search = GridSearchCV(method(), {dial: [0.3, 0.9]}, cv=3, error_score="raise")
+        dials = {type(m.make(m.settings[0])): m.dial for m in METHODS.values()}
+        values = {} if dials[method] is None else {dials[method]: [0.3, 0.9]}
+        search = GridSearchCV(method(), values, cv=3, error_score="raise")
         search.fit(X, y, sensitive_features=s)
         found = cross_validate(
             method(**LOOSE.get(method, {})), X, y, params={"sensitive_features": s}, cv=3
@@ -289,7 +289,7 @@ def test_wrapped_regressors_see_the_table_as_it_is(data):
 
 
 def test_the_registry_names_all_methods():
-    assert list(METHODS) == [
+    assert list(METHODS) == [  # in the order of tables and figures
         "Constant", "OLS", "KRR", "FPR-1", "FPR-3", "FKR-1", "FKR-3", "NRFC", "FRRM", "RBA",
         "Barycenter", "Ours",
     ]  # fmt: skip
@@ -312,6 +312,7 @@ DEFAULTS = {  # the authors', or the paper's
 
 @pytest.mark.parametrize("method", ALL)
 def test_defaults(method):
+    assert method in DEFAULTS, f"Say in DEFAULTS what {method.__name__}'s defaults are."
     parameters = method().get_params()
     assert DEFAULTS[method].items() <= parameters.items()
 

@@ -81,12 +81,18 @@ def test_pyright_finds_the_mistakes_in_a_users_script(tmp_path):
     ],
 )
 def test_the_names_in_types_are_those_that_are_accepted(names, accepted):
-    assert sorted(get_args(names)) == sorted(accepted)
+    different = set(get_args(names)) ^ set(accepted)
+    assert not different, f"{different}: the names in _typing.py are not those in the code."
 
 
-def test_the_names_of_constraints_are_accepted():
-    for name in get_args(_typing.ConstraintName):
-        assert base.resolve_constraint(name).name == name
+def test_the_names_of_constraints_are_those_that_are_accepted():
+    with pytest.raises(ValueError, match="Pass one of") as refused:
+        base.resolve_constraint("none of them")
+    listed = str(refused.value).partition("Pass one of")[2].partition(", or an object")[0]
+    names = re.findall(r"'(\w+)'", listed)
+    different = set(get_args(_typing.ConstraintName)) ^ set(names)
+    assert not different, f"{different}: the names in _typing.py are not those in the code."
+    assert all(base.resolve_constraint(name).name == name for name in names)
 
 
 def test_the_marker_of_types_is_in_the_package():
