@@ -16,6 +16,7 @@ from benchmarks.audit_simulations import HARD, Case, simulate
 from meanparity.audit import audit, audit_errors
 from meanparity.audit.comparisons import share_of_draws
 from meanparity.audit.draws import Pool, number_of_draws
+from meanparity.audit.limits import gap_limits
 from meanparity.audit.moments import Moments, difference_variances
 from meanparity.audit.proportions import difference_limits, share_limits
 from meanparity.data import Groups
@@ -62,13 +63,29 @@ def test_intervals_and_p_values_agree():
         x = rng.exponential(size=60) + 0.4 * (s == "c")
         x = (x > 1).astype(float) if trial % 2 else x
         shares = "sampled" if trial % 4 < 2 else "fixed"
-        for f in audit(x, sensitive_features=s, shares=shares).findings:
+        weight = (None, np.exp(x), np.exp(-x))[trial % 3]
+        for f in audit(x, sensitive_features=s, shares=shares, sample_weight=weight).findings:
             for low, high, p in ((f.low, f.high, f.p_value), (f.low_all, f.high_all, f.p_adjusted)):
                 if abs(p - 0.05) > 0.002:  # ranks of draws are counted in two ways
                     assert (p < 0.05) == (low > 0 or high < 0)
             assert f.p_value <= f.p_adjusted
             assert f.low_all <= f.low + 0.02
             assert f.high_all >= f.high - 0.02
+
+
+@pytest.mark.parametrize("power", [-1.0, 0.0, 1.0])
+def test_a_gap_has_a_sign_exactly_when_its_difference_has_one(power):
+    """Also where weights make the errors of the difference and of the share agree or oppose."""
+    x, s = sample(2, sizes=(40, 25))
+    moments = Moments.from_values(x, Groups.from_columns(s), np.exp(power * x))
+    assert (np.abs(moments.correlations) > 0.2).all() == (power != 0)
+    sizes = np.abs(moments.differences)
+    for part, has_sign in ((0.999, True), (1.001, False)):
+        ends = moments.differences - part * sizes, moments.differences + part * sizes
+        low, high = gap_limits(moments, ends, 0.05)
+        assert ((low > 0) | (high < 0)).tolist() == [has_sign, has_sign]
+        assert (low < moments.gaps).all()
+        assert (moments.gaps < high).all()
 
 
 def test_equivalence_is_the_interval_of_two_one_sided_tests():

@@ -51,6 +51,7 @@ def _lower(
         farther = joined(np.log(low / difference), np.log(most / others), agreement)
         positive, negative = gap * np.exp(-nearer), gap * np.exp(farther)
         share = np.where(difference > 0, others - fewest, most - others)
-        either = gap - joined(others * (difference - low), np.abs(difference) * share, agreement)
+        size = joined(others * (difference - low), np.abs(difference) * share, agreement)
+        either = np.minimum(gap - size, 0.0)
     signed = np.where(low > 0, positive, np.where(high < 0, negative, either))
     return np.asarray(np.where(np.isneginf(low), -np.inf, signed))
