@@ -478,7 +478,7 @@ def test_strata_are_audits_of_their_own():
             [f.p_value for f in alone.findings], abs=0.03
         )
     assert len(found.findings) == 4
-    assert "Not compared, because they contain only one group: top." in str(found)
+    assert "Not compared, because they contain only one group: grade=top." in str(found)
 
 
 def test_what_ignores_the_strata_says_so():

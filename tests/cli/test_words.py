@@ -150,3 +150,22 @@ def test_labels_of_groups_are_no_parameters(label):
 )
 def test_examples(message, shown):
     assert in_commands(message) == shown or (shown is None and "--ignore" in in_commands(message))
+
+
+def test_advice_about_options_of_other_commands_is_left_out():
+    text = "1 group of fewer than 10 rows. Merge groups, or pass a smaller min_group_size to the "
+    text += "constraint. See the table."
+    assert "--min-group-size" in in_commands(text, {"--min-group-size"})
+    assert in_commands(text, {"--setting"}) == "1 group of fewer than 10 rows. See the table."
+    assert in_commands("Pass --setting kernel.", set()) == "Pass --setting kernel."
+
+
+def test_parameters_of_commands_are_their_options():
+    """Notes know the options of a command by the parameters of its function."""
+    from typer.main import get_command
+
+    for name, command in get_command(app).commands.items():
+        options = {option for param in command.params for option in param.opts if "--" in option}
+        function = command.callback.__wrapped__ if name != "datasets" else command.callback
+        named = {f"--{parameter.replace('_', '-')}" for parameter in function.__annotations__}
+        assert options <= named, name

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from meanparity.audit.checks import format_number, import_pandas
 from meanparity.audit.table import text_table
-from meanparity.data.groups import display_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,6 +135,8 @@ class Audit:
         What the weights were said to mean, if there were any.
     left_out : tuple
         Strata that contain only one group, in which nothing can be compared.
+    left_out_labels : tuple of str
+        These strata as text.
 
     See Also
     --------
@@ -167,6 +168,7 @@ class Audit:
     shares: str
     weight_kind: str | None
     left_out: tuple[Hashable, ...] = ()
+    left_out_labels: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as plain Python objects."""
@@ -218,7 +220,7 @@ class Audit:
         if any(f.mean_error is not None for f in found):
             errors = ["" if f.mean_error is None else number(f.mean_error) for f in found]
             columns.append(["mean\nerror", *errors])
-        return text_table(columns, beside=4)
+        return text_table(columns, beside=4 if self.within is None else 5)
 
     def _sentences(self) -> list[str]:
         lines = [f"{self.n_rows:,} rows, overall mean {format_number(self.mean)}."]
@@ -233,18 +235,16 @@ class Audit:
             lines.append(_SHARES[self.shares])
         if self.weight_kind is not None:
             lines.append(_WEIGHTS[self.weight_kind])
+        if any(f.is_number for f in self.findings):
+            lines.append(
+                "A gap marked (covariance) is how much higher the values are, along the straight "
+                "line that fits best, where the number is higher by one standard deviation."
+            )
         few = [f.name for f in self.findings if f.too_few_rows]
         if few:
             lines.append(f"Too few rows, or values without spread: {', '.join(few)}.")
         if self.left_out:
-            names = ", ".join(
-                stratum
-                if isinstance(stratum, str)
-                else display_label(
-                    self.control, stratum if isinstance(stratum, tuple) else [stratum]
-                )
-                for stratum in self.left_out
-            )
+            names = ", ".join(self.left_out_labels or map(_label, self.left_out))
             lines.append(f"Not compared, because they contain only one group: {names}.")
         return lines
 

@@ -30,16 +30,19 @@ def text_table(columns: Sequence[Sequence[str]], beside: int) -> list[str]:
     women  12    0.5
     """
     names, *others = columns
+    parts = [others]
     room = WIDTH - sum(len(_GUTTER) + _width(column) for column in others[:beside])
     if _total(columns) > WIDTH:
         names = [_wrapped(name, max(room, _NARROWEST)) for name in names]
+        parts = [others[:beside], others[beside:]]
     lines: list[str] = []
-    while others:
-        block = [names, others.pop(0)]
-        while others and _total([*block, others[0]]) <= WIDTH:
-            block.append(others.pop(0))
-        lines += [""] if lines else []
-        lines += _block(block)
+    for part in parts:
+        while part:
+            block = [names, part.pop(0)]
+            while part and _total([*block, part[0]]) <= WIDTH:
+                block.append(part.pop(0))
+            lines += [""] if lines else []
+            lines += _block(block)
     return lines
 
 

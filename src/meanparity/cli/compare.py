@@ -72,7 +72,7 @@ def compare(
     options.check_can_write(output, plot, inputs=(data,))
     roles = Roles(target, sensitive, control or (), None, ignore or (), exclude_sensitive)
     layout = options.layout(delimiter, decimal, encoding)
-    with options.working(quiet) as progress, options.local_file(data) as file:
+    with options.working(compare, quiet) as progress, options.local_file(data) as file:
         frame = read_frame(file, as_written=roles.groups, layout=layout)
         n_rows = len(frame)
         if n_rows > rows:
@@ -145,8 +145,10 @@ def _number(value: float, column: str, largest: float) -> str:
         return "0"
     if column == "test R²" and abs(value) < 100:
         return f"{value:.3f}"
+    if 1e4 <= abs(value) < 1e6:
+        return f"{value:.0f}"
     digits = 2 if column == "seconds" else 4
-    return f"{value:.{digits}g}" if 1e-3 <= abs(value) < 1e5 else f"{value:.2g}"
+    return f"{value:.{digits}g}" if 1e-3 <= abs(value) < 1e4 else f"{value:.2g}"
 
 
 def _notes(used: str, control: Any, test_size: float) -> str:

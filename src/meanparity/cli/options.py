@@ -296,19 +296,21 @@ def check_standard_output(output: Path | None, as_json: bool) -> None:
 
 
 @contextmanager
-def working(quiet: bool = False) -> Iterator[Callable[[str], None]]:
+def working(command: Callable[..., None], quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """Show progress on a terminal, and print each warning once on stderr.
 
     Yields a function that changes the progress message. With `quiet`, nothing of this is shown.
+    Advice about options that the command does not have is left out.
     """
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     lines: dict[str, None] = {}
+    known = {f"--{name.replace('_', '-')}" for name in command.__annotations__}
 
     def collect(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         kind = "note" if issubclass(category, ParityWarning) else f"warning ({category.__name__})"
-        lines[f"meanparity: {kind}: {in_commands(str(message))}"] = None
+        lines[f"meanparity: {kind}: {in_commands(str(message), known)}"] = None
 
     try:
         with warnings.catch_warnings():

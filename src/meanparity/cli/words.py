@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 # Options with whose wrong values a message begins, under the names of parameters
 _OPTIONS = (
@@ -77,10 +77,14 @@ _PYTHON = re.compile(
 )
 
 
-def in_commands(message: str) -> str:
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
+def in_commands(message: str, known: Set[str] | None = None) -> str:
     r"""Return a message in one line, with options in place of parameters.
 
-    A sentence that still names something of Python alone is left out, unless all of them do.
+    A sentence that still names something of Python alone is left out, and so is one with an option
+    that is not known to the command, unless all of them are.
 
     Examples
     --------
@@ -93,5 +97,10 @@ def in_commands(message: str) -> str:
     for pattern, replacement in _ADVICE:
         text = re.sub(pattern, replacement, text)
     sentences = re.split(r"(?<=[.:!?]) (?=[A-Z])", text)
-    kept = [sentence for sentence in sentences if not _PYTHON.search(sentence)]
+    kept = [
+        sentence
+        for sentence in sentences
+        if not _PYTHON.search(sentence)
+        and (known is None or set(_OPTION.findall(sentence)) <= known)
+    ]
     return " ".join(kept) or text

@@ -366,7 +366,9 @@ def _small_groups(rows: Rows, spread: FloatArray, least: int) -> Iterator[tuple[
                     mean, square = moments[cells[codes == group]].sum(axis=0) / count
                     variance = np.maximum(square - mean**2, 0.0).max() * count / (count - 1)
                     deviation = float(np.sqrt(variance))
-                name = display_label(grouping.columns, grouping.labels[group])
+                name = grouping.names[group]
+                if not grouping.with_column:
+                    name = display_label(grouping.columns, grouping.labels[group])
                 name += f" in {stratum}" if stratum else ""
                 yield name, count, deviation / np.sqrt(max(count, 1))
 

@@ -19,13 +19,14 @@ from meanparity.solvers.problem import Solution
 
 _LOST = 1 / 3  # share of the explained variance that is lost
 _EXPLAINED = 0.1  # share of the variance below which a model explains nothing worth losing
+_KEPT = 0.05  # share of the variance below which there is not much to keep
 _OUTSIDE = 0.5  # of the range of y, beyond which predictions are out of place
 _STEPS = 50  # of Newton's method, which takes about five
 _FUNCTIONS = "No small change of these functions closes the gaps. Add the sensitive columns to the "
 _ADJUSTED = "use ParityAdjusted(correction='groups') if groups are known when you predict, "
 _OTHERS = "try a kernel, or leave part of the gaps with max_gap or unfairness"
 _ADVICE = f"{_FUNCTIONS}features, {_ADJUSTED}{_OTHERS}"
-_ADVICE_FOR_LOSSES = f"{_FUNCTIONS}features, {_OTHERS}"
+_ADVICE_WITHOUT_GROUPS = f"{_FUNCTIONS}features, {_OTHERS}"
 
 
 @dataclass(frozen=True)
@@ -41,17 +42,21 @@ class Price:
     loss : str
         Name of another loss than the squared error. The shares are then those by which it is below
         the loss of the best constant.
+    numbers : tuple of str
+        Sensitive numbers, on whose values such a change depends as well.
     """
 
     free: float
     now: float
     least: float
     loss: str = ""
+    numbers: tuple[str, ...] = ()
 
     @property
     def is_high(self) -> bool:
-        """Whether more than twice as much is lost as has to be."""
-        return self.free - self.now > 2 * max(self.free - self.least, 0.0)
+        """Whether more than twice as much is lost as has to be, or less than half is kept."""
+        lost, needed = self.free - self.now, max(self.free - self.least, 0.0)
+        return lost > 2 * needed or self.least - max(self.now, 0.0) > max(self.now, _KEPT)
 
     def __str__(self) -> str:
         if self.loss:
@@ -59,7 +64,7 @@ class Price:
             return (
                 f"Parity costs much: on the rows of fit the mean {self.loss} loss of the model is "
                 f"{now} that of the best constant, and without the constraint "
-                f"{100 * self.free:.0f}% below it. With a shift of each group it would be "
+                f"{100 * self.free:.0f}% below it. With {self._shift} it would be "
                 f"{100 * self.least:.0f}% below"
             )
         now = (
@@ -69,9 +74,14 @@ class Price:
         )
         return (
             f"Parity costs much: on the rows of fit the model explains {now}, and without the "
-            f"constraint {100 * self.free:.0f}%. A shift of each group would keep "
+            f"constraint {100 * self.free:.0f}%. {self._shift.capitalize()} would keep "
             f"{100 * self.least:.0f}%"
         )
+
+    @property
+    def _shift(self) -> str:
+        values = f"a shift for each value of {', '.join(self.numbers)}"
+        return f"{values} in each group" if self.numbers else "a shift of each group"
 
 
 def warn_about_cost(data: FitInput, functionals: Functionals, solution: Solution, u: float) -> None:
@@ -114,15 +124,17 @@ def warn_about_price(
     shift = -np.asarray(functionals.table @ sums)
     residual = rows.cell_means(rows.y)[:, 0] - free
     least = errors[1] + mass @ (shift**2 - 2 * residual * shift)
-    price = _price((errors[1], errors[0], float(least)), variance)
+    price = _price((errors[1], errors[0], float(least)), variance, rows)
     if price.is_high:
-        warn(f"{price}. {_ADVICE}.")
+        warn(f"{price}. {_ADVICE_WITHOUT_GROUPS if price.numbers else _ADVICE}.")
 
 
-def _price(errors: tuple[float, float, float], of_constant: float, loss: str = "") -> Price:
+def _price(
+    errors: tuple[float, float, float], of_constant: float, rows: Rows, loss: str = ""
+) -> Price:
     """The price from the errors of the free model, of this one and with a shift of each group."""
     free, now, least = (1 - error / of_constant for error in errors)
-    return Price(free, now, least, loss)
+    return Price(free, now, least, loss, rows.schema.continuous)
 
 
 def _are_shifts(rows: Rows, functionals: Functionals) -> bool:
@@ -165,12 +177,12 @@ def warn_about_loss(
         scores = _shifted(functionals, free, loss, on_response) if shifts else None
         if scores is not None:
             losses = errors[1], errors[0], mean_loss(scores)
-            price = _price(losses, best.fun, loss.name or type(loss).__name__)
+            price = _price(losses, best.fun, data.rows, loss.name or type(loss).__name__)
             if price.is_high:
-                warn(f"{price}. {_ADVICE_FOR_LOSSES}.")
+                warn(f"{price}. {_ADVICE_WITHOUT_GROUPS}.")
     if u == 0.0 and loss.has_response and not loss.is_binary:
         now, before = loss.response(fair), loss.response(free)
-        warn_about_range(now, before, y, _ADVICE_FOR_LOSSES)
+        warn_about_range(now, before, y, _ADVICE_WITHOUT_GROUPS)
 
 
 def _shifted(

@@ -329,7 +329,8 @@ class _StratifiedGroups:
             for i, j in zip(stratum_of, group_of, strict=True)
         ]
         groups = np.array([*labels, ""], dtype=object)[codes]
-        column, control = ", ".join(rows.schema.sensitive), ", ".join(rows.schema.control)
+        column = ", ".join(rows.schema.categories or rows.schema.sensitive)
+        control = ", ".join(rows.schema.control)
         return cls(column, control, names, both_codes, groups, stratum_names, strata, stratum_of)
 
     def merged(self, min_cell: int) -> _StratifiedGroups:
@@ -403,6 +404,7 @@ class _StratifiedGroups:
                 for f in found.findings
             ),
             left_out=tuple(stratum(code) for code in found.left_out),
+            left_out_labels=(),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 
 import numpy as np
@@ -38,7 +39,7 @@ def warn_about_identifiers(rows: pd.DataFrame, kinds: Mapping[str, str]) -> None
             f"{every} row, as row numbers and identifiers have, and "
             f"{'is a feature' if one else 'are features'} of the model. "
             f"If {'it only tells' if one else 'they only tell'} rows apart, pass --ignore "
-            f"{','.join(found)} (ignored={found!r} of Roles in Python)."
+            f"{shlex.quote(','.join(found))} (ignored={found!r} of Roles in Python)."
         )
 
 

@@ -75,11 +75,24 @@
     draw(svg, "circle", { class: "here", cx: x(largest(part, u)), cy: y(squaredError(part, u)), r: 7 });
   };
 
+  // a name in lines of at most 21 letters, of which at most five are shown
+  const wrapped = (name) => {
+    const words = name.split(" ").flatMap((word) => word.match(/.{1,21}/gsu) || []);
+    const lines = words.reduce((found, word) => {
+      const last = found[found.length - 1];
+      if (last && last.length + word.length < 21) return [...found.slice(0, -1), `${last} ${word}`];
+      return [...found, word];
+    }, []);
+    return lines.length > 5 ? [...lines.slice(0, 4), lines[4].slice(0, 20) + "…"] : lines;
+  };
+
   const drawDistributions = (part, u) => {
     const svg = byId("distributions");
     svg.replaceChildren();
     const k = part.groups.length;
-    const row = k > 12 ? 26 : k > 4 ? 52 : 84;
+    const names = part.groups.map((name) => wrapped(name));
+    const lines = Math.max(...names.map((name) => name.length));
+    const row = Math.max(k > 12 ? 26 : k > 4 ? 52 : 84, 10 + 15 * lines);
     const [width, left, head] = [640, 170, 8];
     const height = head + k * row + 30;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -89,8 +102,9 @@
     const means = part.groups.map((_, i) => mix(part.predicted.means, i, u));
     part.groups.forEach((name, i) => {
       const base = head + (i + 1) * row - 4;
-      const label = draw(svg, "text", { x: left - 10, y: base - row / 3, "text-anchor": "end" },
-        name.length > 24 ? name.slice(0, 23) + "…" : name);
+      const y = base - row / 3 - 15 * (names[i].length - 1) / 2;
+      const label = draw(svg, "text", { y, "text-anchor": "end" });
+      names[i].forEach((line, at) => draw(label, "tspan", { x: left - 10, dy: at ? 15 : 0 }, line));
       draw(label, "title", {}, name);
       let path = `M${x(low)},${base}`;
       part.bars[u][i].forEach((share, bar) => {
