@@ -8,7 +8,8 @@ from collections.abc import Hashable
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from meanparity.audit.checks import format_number, import_pandas
+from meanparity.audit.checks import format_number
+from meanparity.exceptions import import_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
