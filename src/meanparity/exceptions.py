@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 _PACKAGE = str(Path(__file__).parent)
 
@@ -52,6 +53,15 @@ def warn(message: str, category: type[Warning] = ParityWarning) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def import_pandas() -> Any:
+    """The pandas module, or raise an error that says how to install it."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("A data frame needs pandas. Run: pip install pandas") from error
+    return pandas
 
 
 class StagnationError(ArithmeticError):

@@ -36,6 +36,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 T = TypeVar("T")
+# parameters that only fit needs, for which classes have defaults
 FITS_WITH = ("constraint", "solver", "cv", "scoring", "alphas", "gammas", "sensitive_kernel")
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 
@@ -54,8 +55,6 @@ class Kind:
         The fitted attributes that an estimator needs in order to predict.
     anonymous : callable or None
         Turns an object into one that says no more about people than predicting needs.
-    fits_with : tuple of str
-        The parameters that only fit needs; the class has defaults for them.
     left_out : tuple of str
         Fields of a dataclass that files do not hold; the class has defaults for them.
     """
@@ -64,7 +63,6 @@ class Kind:
     cls: type
     predicts_with: tuple[str, ...] | None = None
     anonymous: Callable[[Any], Any] | None = None
-    fits_with: tuple[str, ...] = FITS_WITH
     left_out: tuple[str, ...] = ()
 
     @property
@@ -84,7 +82,7 @@ class Kind:
         if minimal and self.predicts_with is not None:
             fitted = {name: v for name, v in fitted.items() if name in self.predicts_with}
             defaults = signature(self.cls).parameters
-            parameters |= {n: defaults[n].default for n in self.fits_with if n in parameters}
+            parameters |= {n: defaults[n].default for n in FITS_WITH if n in parameters}
         return {"parameters": parameters, "fitted": fitted}
 
     def restore(self, state: dict[str, Any]) -> Any:
@@ -106,7 +104,6 @@ def stored(
     *,
     predicts_with: tuple[str, ...] | None = None,
     anonymous: Callable[[Any], Any] | None = None,
-    fits_with: tuple[str, ...] = FITS_WITH,
     left_out: tuple[str, ...] = (),
 ) -> Callable[[type[T]], type[T]]:
     """Let files hold the objects of a class, a dataclass or an estimator.
@@ -116,7 +113,7 @@ def stored(
     name : str
         The name of the class in files, which must never change. Names without a slash belong to
         this package; take one like "mine/Steps".
-    predicts_with, anonymous, fits_with, left_out
+    predicts_with, anonymous, left_out
         See `Kind`. An estimator with `predict` needs `predicts_with`.
 
     Returns
@@ -142,9 +139,7 @@ def stored(
             raise ValueError(f"The name {name!r} is that of {KINDS[name].cls}. Pass another.")
         if estimator and hasattr(cls, "predict") and predicts_with is None:
             raise TypeError(f"{cls} predicts. Pass predicts_with, the attributes it predicts with.")
-        KINDS[name] = _OF_CLASS[cls] = Kind(
-            name, cls, predicts_with, anonymous, fits_with, left_out
-        )
+        KINDS[name] = _OF_CLASS[cls] = Kind(name, cls, predicts_with, anonymous, left_out)
         return cls
 
     return register

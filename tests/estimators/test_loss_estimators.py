@@ -101,7 +101,7 @@ def test_classes_of_all_kinds():
         assert np.array_equal(model.predict(X), labels[expected.predict(X).astype(int)])
         curve = model.tradeoff_.curve(X, named, s)
         assert np.allclose(curve.loss, expected.tradeoff_.curve(X, y, s).loss)
-    with pytest.raises(ValueError, match="y has the class"):
+    with pytest.raises(ValueError, match="but the classes are"):
         model.tradeoff_.curve(X, np.full(len(y), 7), s)
     hinge = ParityKernelClassifier(loss="hinge").fit(X, y, sensitive_features=s)
     with pytest.raises(AttributeError, match="predict_proba"):

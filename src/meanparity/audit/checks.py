@@ -49,12 +49,3 @@ def format_number(value: float, zero: float = 0.0) -> str:
         return "0"
     # From 9999.5 on, four significant digits would be written as 1e+04.
     return f"{value:,.0f}" if abs(value) >= 9999.5 else f"{value:.4g}"
-
-
-def import_pandas() -> Any:
-    """Return the pandas module, or raise an error that says how to install it."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError("A data frame needs pandas. Run: pip install pandas") from error
-    return pandas

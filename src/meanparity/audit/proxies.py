@@ -9,11 +9,12 @@ import numpy as np
 from scipy.sparse import issparse
 
 from meanparity._typing import FloatArray
-from meanparity.audit.checks import import_pandas, require_several_groups
+from meanparity.audit.checks import require_several_groups
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import check_weights
 from meanparity.data.groups import Groups
 from meanparity.data.refusals import refuse_other_order
+from meanparity.exceptions import import_pandas
 
 _PRINTED = 10  # columns shown by print
 

@@ -8,8 +8,9 @@ from collections.abc import Hashable
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from meanparity.audit.checks import format_number, import_pandas
+from meanparity.audit.checks import format_number
 from meanparity.audit.table import text_table
+from meanparity.exceptions import import_pandas
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -173,10 +173,10 @@ class Functionals:
         """``C ν`` for ν of shape (q, m): (n, m)."""
         return self._weighted(slice(None), (self.table @ multipliers)[self.codes])
 
-    def dense(self, rows: slice = slice(None)) -> FloatArray:
-        """Some rows of C, by default all: (n, q)."""
-        table = self.table[self.codes[rows]]
-        return self._weighted(rows, table.toarray() if sparse.issparse(table) else table)
+    def dense(self) -> FloatArray:
+        """C, (n, q)."""
+        table = self.table[self.codes]
+        return self._weighted(slice(None), table.toarray() if sparse.issparse(table) else table)
 
     def gaps(self, values: FloatArray) -> FloatArray:
         """How far values, (n, m), are from parity, in their own units: (r, m).

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray
 from meanparity.estimators._report import require_tradeoff
 from meanparity.tradeoff.functions import FittedFunction
+from meanparity.tradeoff.loss_tradeoff import coded
 from meanparity.tradeoff.tradeoff import Tradeoff
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish, without the yellow, which is
@@ -78,14 +78,7 @@ class Response:
                 "before='response' would compare classes with the decision function, which is on "
                 "another scale. Pass before='free', or use loss='logistic'."
             )
-        y = np.asarray(y)
-        unknown = ~np.isin(y, self.classes)
-        if unknown.any():
-            raise ValueError(
-                f"y contains {y[unknown].tolist()[0]!r}, but the classes are "
-                f"{self.classes.tolist()}. Pass outcomes of these classes."
-            )
-        return (y == self.classes[1]).astype(float)
+        return coded(y, self.classes)
 
 
 def fitted_tradeoff(estimator: Any) -> tuple[Tradeoff, float | None]:

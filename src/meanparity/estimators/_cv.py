@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -82,9 +82,27 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
             tried = self._folds(constraint, settled, data, split(X, y, self.cv))
         return settled, data, select(settled, data, tried, scoring)
 
-    def _search(self, X: Any, y: Any, **people: Any) -> None:
-        """Choose by predictions for held-out rows, and fit to all rows."""
-        constraint, data, found = self._choose(X, y, **people)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        pool: Any = None,
+    ) -> Self:
+        """Choose by predictions for held-out rows, and fit to all rows.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, control_features, sample_weight, pool
+            See `ParityRidge.fit`.
+        """
+        people = {"sensitive_features": sensitive_features, "control_features": control_features}
+        constraint, data, found = self._choose(
+            X, y, **people, sample_weight=sample_weight, pool=pool
+        )
         best = found.candidates[found.best]
         best_estimator = self._model(**best)
         best_estimator._fit_input(best_estimator._solver(), constraint, data)
@@ -99,6 +117,7 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
             "best_score_": -float(found.losses[found.best]),
         }
         store_fitted(self, data.layout, fitted | chosen)
+        return self
 
     def _candidates(
         self, constraint: Constraint, data: FitInput

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import column_or_1d
 
 from meanparity._typing import FloatArray
 from meanparity.constraints.base import Constraint
@@ -32,6 +32,14 @@ from meanparity.tradeoff.loss_tradeoff import LossTradeoff, Refit
 
 if TYPE_CHECKING:
     from meanparity.report import Slider
+
+
+class Target(NamedTuple):
+    """Targets, (n,), the loss, and the two classes that 0 and 1 stand for, if there are any."""
+
+    y: FloatArray
+    loss: Loss
+    classes: Any = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,15 +69,45 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
     loss: Any
     _loss: Loss
 
-    def _fit_loss(
-        self, X: Any, y: FloatArray, loss: Loss, classes: Any = None, **people: Any
+    @abstractmethod
+    def _target(self, y: Any) -> Target:
+        """The targets as one column of numbers, and the loss to minimise."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        pool: Any = None,
     ) -> Self:
-        """Check, minimise without and with the constraint, store."""
+        """Fit the constrained and the unconstrained model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Features; the kernel matrix, (n, n), if the kernel is "precomputed".
+        y : array-like of shape (n,)
+            Targets; of a classifier, two classes.
+        sensitive_features, control_features, sample_weight, pool
+            See `ParityRidge.fit`.
+        """
+        target = self._target(y)
         if np.ndim(self.alpha):
             raise ValueError(f"alpha has shape {np.shape(self.alpha)}. Pass one number.")
-        loss.check(y)
-        solver = resolve_loss_solver(self.solver)
-        self._fit(solver, X, y, loss=loss, classes=classes, **people)
+        target.loss.check(target.y)
+        self._fit(
+            resolve_loss_solver(self.solver),
+            X,
+            target.y,
+            target=target,
+            sensitive_features=sensitive_features,
+            control_features=control_features,
+            sample_weight=sample_weight,
+            pool=pool,
+        )
         return self
 
     def _own_attributes(self, data: FitInput, solution: Solution) -> dict[str, Any]:
@@ -98,11 +136,13 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
         warn_about_loss(data, functionals, solution, u, data.loss, data.on_response)
 
     def _read(  # type: ignore[override]
-        self, constraint: Constraint, X: Any, y: Any, *, loss: Loss, classes: Any, **people: Any
+        self, constraint: Constraint, X: Any, y: Any, *, target: Target, **people: Any
     ) -> LossInput:
         data = super()._read(constraint, X, y, **people)
         on_response = constraint.scale == "response"
-        return LossInput(**vars(data), loss=loss, on_response=on_response, classes=classes)
+        return LossInput(
+            **vars(data), loss=target.loss, on_response=on_response, classes=target.classes
+        )
 
     def _problem(self, constraint: Constraint, data: FitInput) -> ConstrainedProblem:
         assert isinstance(data, LossInput)
@@ -240,10 +280,3 @@ def require_target(estimator: Any, y: Any) -> None:
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
             "is None."
         )
-
-
-def single_target(estimator: Any, y: Any) -> FloatArray:
-    """Targets as one column of numbers."""
-    require_target(estimator, y)
-    values: FloatArray = column_or_1d(y, warn=True, dtype=np.float64)
-    return values

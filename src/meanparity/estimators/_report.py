@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray, FloatOrArray
+from meanparity.exceptions import import_pandas
 from meanparity.tradeoff.tradeoff import Tradeoff
 
 _MOST_GROUPS = 10  # named in a summary
@@ -61,17 +62,13 @@ class Summary:
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas data frame with one row for each group of the training rows."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError("pandas is missing: pip install pandas") from error
         outputs = [np.atleast_1d(mean) for mean in self.means.values()]
         several = len(outputs) > 0 and len(outputs[0]) > 1
         names = [f"mean_{i}" for i in range(len(outputs[0]))] if several else ["mean"]
         columns = dict(zip(names, np.array(outputs).T, strict=True)) if outputs else {}
         groups = [_plain(key) for key in self.means]
         rows = [self.counts[key] for key in self.means]
-        return pandas.DataFrame({"group": groups, "rows": rows, **columns})
+        return import_pandas().DataFrame({"group": groups, "rows": rows, **columns})
 
     def __str__(self) -> str:
         keys = list(self.means)

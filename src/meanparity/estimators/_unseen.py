@@ -26,6 +26,7 @@ from meanparity.constraints.functionals import Functionals
 from meanparity.data.fit_input import FitInput
 from meanparity.data.groups import Cells
 from meanparity.data.rows import Rows
+from meanparity.exceptions import import_pandas
 from meanparity.solvers.problem import ConstrainedProblem, Solution, Solver
 from meanparity.state import stored
 from meanparity.tradeoff.budgets import WeightedGaps
@@ -76,17 +77,14 @@ class GapLimits:
 
     def to_frame(self) -> Any:
         """A pandas data frame with one row for each gap (and output)."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("pandas is missing: pip install pandas") from error
         r, m = self.limits.shape
         table = {
             "gap": np.repeat(np.array(self.labels, dtype=object), m),
             "limit": self.limits.ravel(),
             "standard_error": self.standard_errors.ravel(),
         }
-        return pd.DataFrame(table | ({"output": np.tile(np.arange(m), r)} if m > 1 else {}))
+        table |= {"output": np.tile(np.arange(m), r)} if m > 1 else {}
+        return import_pandas().DataFrame(table)
 
 
 @dataclass(frozen=True, eq=False)

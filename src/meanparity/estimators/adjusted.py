@@ -216,9 +216,7 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
                 if people is not None:
                     people_own = replace(people, X=encoder.transform(people.X))
             constraint, data = read_function_input(space, own, y, pool=people_own, **given)
-            model, f = _fit_base(base, features, y, weights)
-            if y is None:
-                data = replace(data, Y=f, rows=replace(data.rows, y=f), spread=f.std(axis=0))
+            model, f, data = _fit_base(base, features, y, weights, data)
             f_pool = np.zeros((0, 1))
             if data.pool is not None and people is not None:
                 f_pool = predictions(model, people.X)[:, None]
@@ -233,9 +231,7 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         elif of_groups is not None and pool is None:
             constraint = of_groups
             data, functionals = read_groups_input(constraint, features, y, **given)
-            model, f = _fit_base(base, features, y, weights)
-            if y is None:
-                data = replace(data, Y=f, rows=replace(data.rows, y=f), spread=f.std(axis=0))
+            model, f, data = _fit_base(base, features, y, weights, data)
             correction = GroupShifts.fit(constraint, data, functionals, f)
         else:
             raise ValueError(
@@ -437,10 +433,15 @@ def _less_change(
     return found
 
 
-def _fit_base(base: Any, X: Any, y: Any, weights: FloatArray | None) -> tuple[Any, FloatArray]:
-    """The fitted regressor, and its predictions for the same rows: (n, 1)."""
+def _fit_base(
+    base: Any, X: Any, y: Any, weights: FloatArray | None, data: FitInput
+) -> tuple[Any, FloatArray, FitInput]:
+    """The fitted regressor, its predictions for the same rows, (n, 1), and the rows with a y."""
     model = fit_clone(base, X, y, weights)
-    return model, predictions(model, X)[:, None]
+    f = predictions(model, X)[:, None]
+    if y is None:
+        data = replace(data, Y=f, rows=replace(data.rows, y=f), spread=f.std(axis=0))
+    return model, f, data
 
 
 def _one_output(X: Any, y: Any) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from meanparity._typing import (
 )
 from meanparity.constraints import Constraint
 from meanparity.estimators._base import PREDICTS_WITH
-from meanparity.estimators._loss import LossEstimator, require_target
+from meanparity.estimators._loss import LossEstimator, Target, require_target
 from meanparity.estimators._messages import refuse_given
 from meanparity.kernels.spec import AbstractKernel
 from meanparity.losses import Loss, resolve_loss
@@ -124,27 +124,7 @@ class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[mi
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        pool: Any = None,
-    ) -> Self:
-        """Fit the constrained and the unconstrained model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Features; the kernel matrix, (n, n), if the kernel is "precomputed".
-        y : array-like of shape (n,)
-            Two classes.
-        sensitive_features, control_features, sample_weight, pool
-            See `ParityKernelRidge.fit`.
-        """
+    def _target(self, y: Any) -> Target:
         loss = resolve_loss(self.loss, binary=True)
         require_target(self, y)
         y = column_or_1d(y, warn=True)
@@ -158,13 +138,7 @@ class ParityKernelClassifier(ClassifierMixin, LossEstimator):  # type: ignore[mi
                 f"Only binary classification is supported. The type of the target is {kind}, with "
                 f"{found}, such as {classes[0]!r}. Pass two classes."
             )
-        people = {
-            "sensitive_features": sensitive_features,
-            "control_features": control_features,
-            "sample_weight": sample_weight,
-            "pool": pool,
-        }
-        return self._fit_loss(X, (y == classes[-1:]).astype(float), loss, classes, **people)
+        return Target((y == classes[-1:]).astype(float), loss, classes)
 
     def predict(self, X: Any, **given: Any) -> NDArray[Any]:
         """The class of each row of X, (n,): the second where the score is positive.

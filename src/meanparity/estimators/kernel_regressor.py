@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any
 
+import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils import column_or_1d
 
 from meanparity._typing import (
     Columns,
@@ -17,7 +19,7 @@ from meanparity._typing import (
 )
 from meanparity.constraints import Constraint
 from meanparity.estimators._base import PREDICTS_WITH
-from meanparity.estimators._loss import LossEstimator, single_target
+from meanparity.estimators._loss import LossEstimator, Target, require_target
 from meanparity.estimators._messages import refuse_given
 from meanparity.kernels.spec import AbstractKernel
 from meanparity.losses import Loss, resolve_loss
@@ -136,35 +138,10 @@ class ParityKernelRegressor(RegressorMixin, LossEstimator):  # type: ignore[misc
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        pool: Any = None,
-    ) -> Self:
-        """Fit the constrained and the unconstrained model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Features; the kernel matrix, (n, n), if the kernel is "precomputed".
-        y : array-like of shape (n,)
-            Targets.
-        sensitive_features, control_features, sample_weight, pool
-            See `ParityKernelRidge.fit`.
-        """
+    def _target(self, y: Any) -> Target:
         loss = resolve_loss(self.loss, binary=False)
-        people = {
-            "sensitive_features": sensitive_features,
-            "control_features": control_features,
-            "sample_weight": sample_weight,
-            "pool": pool,
-        }
-        return self._fit_loss(X, single_target(self, y), loss, **people)
+        require_target(self, y)
+        return Target(column_or_1d(y, warn=True, dtype=np.float64), loss)
 
     def predict(self, X: Any, **given: Any) -> FloatArray:
         """Responses for the rows of X, (n,): scores, or their exponentials for a log link.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any
 
 from meanparity._typing import Columns, ConstraintName, KernelName, Numbers, RidgeSolverName
 from meanparity.constraints import Constraint
@@ -131,32 +131,3 @@ solver_, solver_info_, statistics_, n_features_in_, feature_names_in_
         self.solver = solver
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        pool: Any = None,
-    ) -> Self:
-        """Fit the constrained and the unconstrained model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d), files, or lazy rows
-            Features; the kernel matrix, (n, n), if the kernel is "precomputed". Files and Dask
-            collections are approximated with landmarks; see `ParityRidge.fit`.
-        y : array-like of shape (n,) or (n, m)
-            Targets.
-        sensitive_features, control_features, sample_weight, pool
-            See `ParityRidge.fit`.
-        """
-        people = {
-            "sensitive_features": sensitive_features,
-            "control_features": control_features,
-            "sample_weight": sample_weight,
-        }
-        return self._fit_any(X, y, pool, people)

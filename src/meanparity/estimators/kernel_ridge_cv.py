@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -106,21 +106,6 @@ sensitive_columns, drop_sensitive
         self.solver = solver
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        pool: Any = None,
-    ) -> Self:
-        """Choose, and fit to all rows; the arguments are those of `ParityKernelRidge.fit`."""
-        people = {"sensitive_features": sensitive_features, "control_features": control_features}
-        self._search(X, y, **people, sample_weight=sample_weight, pool=pool)
-        return self
 
     def _model(self, **parameters: Any) -> ParityKernelRidge:
         return ParityKernelRidge(**self._own(), **parameters)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
 
 from meanparity._typing import Columns, ConstraintName, Numbers, RidgeSolverName
 from meanparity.constraints import Constraint
@@ -136,52 +135,6 @@ class ParityRidge(SumsRegressor):
         self.solver = solver
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        pool: Any = None,
-    ) -> Self:
-        """Fit the constrained and the unconstrained model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d), files, or lazy rows
-            Features.
-        y : array-like of shape (n,) or (n, m)
-            Targets.
-        sensitive_features : array-like of shape (n,) or (n, r), series or data frame
-            One or several sensitive columns. Required unless `sensitive_columns` names columns of
-            X.
-        control_features : array-like of shape (n,) or (n, c), series or data frame, optional
-            Columns such as the grade: the constraint holds inside each combination of their
-            values.
-        sample_weight : array-like of shape (n,), optional
-            Weights, such as exposures. Integer weights are equivalent to repeated rows.
-        pool : (X_pool, sensitive_features_pool) or Pool, optional
-            People to be scored, whose y is not known: the constraint holds exactly on them.
-
-        Notes
-        -----
-        X may be the path of Parquet, CSV, TSV or Feather files, a list of paths, a folder, a
-        PyArrow dataset, a polars LazyFrame, a DuckDB relation or an Arrow RecordBatchReader, which
-        are written to a temporary file first. Then y and the other arguments are names of columns,
-        the remaining columns are the features, and rows are read in batches and not kept. X may
-        also be a Dask array or data frame; then the other arguments are Dask collections with the
-        same partitions, or names of columns, and sums are computed where the partitions are, on
-        the active scheduler.
-        """
-        people = {
-            "sensitive_features": sensitive_features,
-            "control_features": control_features,
-            "sample_weight": sample_weight,
-        }
-        return self._fit_any(X, y, pool, people)
 
     def _solver(self) -> Solver:
         return ByColumns(resolve_solver(self.solver))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 from meanparity._typing import Columns, ConstraintName, Numbers, RidgeSolverName
 from meanparity.constraints import Constraint
@@ -87,21 +87,6 @@ class ParityRidgeCV(CrossValidated):
         self.solver = solver
         self.sensitive_columns = sensitive_columns
         self.drop_sensitive = drop_sensitive
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        pool: Any = None,
-    ) -> Self:
-        """Choose the penalty, and fit to all rows; the arguments are those of `ParityRidge.fit`."""
-        people = {"sensitive_features": sensitive_features, "control_features": control_features}
-        self._search(X, y, **people, sample_weight=sample_weight, pool=pool)
-        return self
 
     def _model(self, **parameters: Any) -> ParityRidge:
         return ParityRidge(**self._own(), **parameters)

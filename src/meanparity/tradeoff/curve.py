@@ -14,6 +14,7 @@ from meanparity.constraints.mean import MeanParity
 from meanparity.data.fit_input import check_unfairness
 from meanparity.data.refusals import refuse_other_order
 from meanparity.data.rows import Rows, Schema
+from meanparity.exceptions import import_pandas
 from meanparity.state import stored
 
 PAPER_POSITIONS = np.arange(51) / 50  # the paper's α = 0, 1/50, ..., 1
@@ -72,11 +73,9 @@ class TradeoffCurve:
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas data frame with one row for each position."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError("pandas is missing: pip install pandas") from error
-        return pandas.DataFrame({name: v for name, v in vars(self).items() if v is not None})
+        return import_pandas().DataFrame(
+            {name: v for name, v in vars(self).items() if v is not None}
+        )
 
 
 @stored("Comparison")
@@ -223,11 +222,9 @@ class Frontier:
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas data frame with one row for each limit."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError("pandas is missing: pip install pandas") from error
-        return pandas.DataFrame({name: v for name, v in vars(self).items() if name != "budget"})
+        return import_pandas().DataFrame(
+            {name: v for name, v in vars(self).items() if name != "budget"}
+        )
 
 
 @stored("StepSums")

@@ -225,7 +225,7 @@ class LossTradeoff(Tradeoff):
         values, functions = self._within_each(budget, limits)
         people = {"control_features": control_features, "sample_weight": sample_weight}
         points = [
-            self.measure(function, X, self._coded(y), sensitive_features, **people)
+            self.measure(function, X, coded(y, self.classes), sensitive_features, **people)
             for function in functions
         ]
         return _frontier(budget, values, points)
@@ -260,19 +260,7 @@ class LossTradeoff(Tradeoff):
 
     def curve(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> TradeoffCurve:
         """Loss, squared error of the responses and gaps on any rows; see `Tradeoff.curve`."""
-        return super().curve(X, self._coded(y), *args, **kwargs)
-
-    def _coded(self, y: Any) -> Any:
-        """Classes as 0 and 1; other targets as they are."""
-        if self.classes is None:
-            return y
-        y = np.asarray(y)
-        unknown = ~np.isin(y, self.classes)
-        if unknown.any():
-            raise ValueError(
-                f"y has the class {y[unknown][0]!r}, but fit saw {self.classes.tolist()}."
-            )
-        return (y == self.classes[1]).astype(float)
+        return super().curve(X, coded(y, self.classes), *args, **kwargs)
 
     def training_curve(self, unfairness: Any = None) -> TradeoffCurve:
         """Loss, squared error of the responses and gaps along the dial on the training rows."""
@@ -315,3 +303,17 @@ def _frontier(budget: str, limits: FloatArray, points: list[TradeoffCurve]) -> F
     names = ("mse", "r2", "smd", "max_gap", "norm")
     columns = (np.concatenate([getattr(point, name) for point in points]) for name in names)
     return Frontier(budget, limits, *columns)
+
+
+def coded(y: Any, classes: Any) -> Any:
+    """Classes as 0 and 1; targets as they are if there are no classes."""
+    if classes is None:
+        return y
+    y = np.asarray(y)
+    unknown = ~np.isin(y, classes)
+    if unknown.any():
+        raise ValueError(
+            f"y contains {y[unknown].tolist()[0]!r}, but the classes are {classes.tolist()}. Pass "
+            "outcomes of these classes."
+        )
+    return (y == classes[1]).astype(float)
