@@ -10,6 +10,7 @@ from sklearn.metrics import mean_squared_error, r2_score
 from meanparity import MeanParity, ParityKernelRidge
 from meanparity.metrics import group_means, max_mean_gap, mean_parity_gap
 from meanparity.report import PredictedRows, make_report
+from meanparity.report import report as report_predictions
 
 pytestmark = pytest.mark.browser
 RNG = np.random.default_rng(0)
@@ -34,11 +35,9 @@ def path(model, tmp_path_factory):
         sensitive = pd.DataFrame({"sex": S[rows]})
         constrained = name == "training rows"
         parts.append(PredictedRows(name, fair, free, sensitive, Y[rows], constrained=constrained))
-    report = make_report(
-        parts, comparison=model.tradeoff_.comparison, position=0.0, target="salary"
-    )
+    made = make_report(parts, comparison=model.tradeoff_.comparison, position=0.0, target="salary")
     found = tmp_path_factory.mktemp("page") / "report.html"
-    report.save(found)
+    made.save(found)
     return found
 
 
@@ -156,6 +155,22 @@ def test_hostile_names_are_text(opened, tmp_path):
     assert shown == sorted(names)
     assert page.get_by_text("<i>a</i>", exact=True).count() > 0
     assert page.locator("main b, main i, main u, main img").count() == 0
+
+
+def test_long_names_stand_whole_beside_their_bars(opened, tmp_path):
+    """Names that differ in their last letters can be told apart, and none runs out of the chart."""
+    names = [f"union=no: sex=female, region=north, black={answer}" for answer in ("no", "yes")]
+    rng = np.random.default_rng(1)
+    s, g = np.repeat(names, 30), rng.normal(size=60)
+    report_predictions(g, g, {"who": s}, name="people", target="pay").save(tmp_path / "long.html")
+    page = opened(tmp_path / "long.html")
+    shown = page.eval_on_selector_all(
+        "#distributions text:has(tspan)",
+        "all => all.map(t => [[...t.querySelectorAll('tspan')].map(l => l.textContent).join(' '),"
+        " t.getBoundingClientRect().left, t.closest('svg').getBoundingClientRect().left])",
+    )
+    assert [name for name, _, _ in shown] == names
+    assert all(left >= edge for _, left, edge in shown)
 
 
 def test_a_million_rows_are_a_small_page(opened, tmp_path):
