@@ -10,7 +10,6 @@ from sklearn.metrics import mean_squared_error, r2_score
 from meanparity import MeanParity, ParityKernelRidge
 from meanparity.metrics import group_means, max_mean_gap, mean_parity_gap
 from meanparity.report import PredictedRows, make_report
-from meanparity.report import report as report_predictions
 
 pytestmark = pytest.mark.browser
 RNG = np.random.default_rng(0)
@@ -157,20 +156,32 @@ def test_hostile_names_are_text(opened, tmp_path):
     assert page.locator("main b, main i, main u, main img").count() == 0
 
 
-def test_long_names_stand_whole_beside_their_bars(opened, tmp_path):
-    """Names that differ in their last letters can be told apart, and none runs out of the chart."""
+@pytest.mark.parametrize("width", [390, 500, 1200])
+def test_long_names_and_numbers_stand_whole_in_charts(opened, tmp_path, width):
+    """Names that differ in their last letters can be told apart, and no digit is cut off."""
     names = [f"union=no: sex=female, region=north, black={answer}" for answer in ("no", "yes")]
     rng = np.random.default_rng(1)
-    s, g = np.repeat(names, 30), rng.normal(size=60)
-    report_predictions(g, g, {"who": s}, name="people", target="pay").save(tmp_path / "long.html")
-    page = opened(tmp_path / "long.html")
+    s, x = np.repeat(names, 30), rng.normal(size=(60, 3))
+    y = 40_000.0 * (x[:, 0] + rng.normal(size=60) + (s == names[0]))
+    model = ParityKernelRidge(kernel="rbf").fit(x, y, sensitive_features={"who": s})
+    made = model.report(x, y, sensitive_features={"who": s}, name="people", target="pay")
+    made.save(tmp_path / "long.html")
+    page = opened(tmp_path / "long.html", viewport={"width": width, "height": 800})
     shown = page.eval_on_selector_all(
         "#distributions text:has(tspan)",
-        "all => all.map(t => [[...t.querySelectorAll('tspan')].map(l => l.textContent).join(' '),"
-        " t.getBoundingClientRect().left, t.closest('svg').getBoundingClientRect().left])",
+        "all => all.map(t => [...t.querySelectorAll('tspan')].map(l => l.textContent).join(' '))",
     )
-    assert [name for name, _, _ in shown] == names
-    assert all(left >= edge for _, left, edge in shown)
+    assert shown == names
+    left = "t => t.getBoundingClientRect().left - t.closest('svg').getBoundingClientRect().left"
+    for chart in ("distributions", "tradeoff"):
+        edges = page.eval_on_selector_all(f"#{chart} text", f"all => all.map({left})")
+        assert min(edges) >= 0
+    assert page.evaluate(
+        "[...document.querySelectorAll('#mse, #rmse')].every(e => e.getClientRects().length == 1"
+        " && e.scrollWidth <= e.clientWidth && e.offsetHeight < 40)"
+    )
+    ticks = [t for t in page.locator("#tradeoff text").all_text_contents() if t[0].isdigit()]
+    assert max(map(len, ticks)) == len("1,234,567,890")
 
 
 def test_a_million_rows_are_a_small_page(opened, tmp_path):
