@@ -143,6 +143,7 @@ def test_labels_of_groups_are_no_parameters(label):
     [
         ("test_size=2.0 is not a share.", "--test-size 2.0 is not a share."),
         ("The fit failed. Pass ParityRidge(alpha=2) instead.", "The fit failed."),
+        ("sensitive_features has 9 values. Drop it.", "--sensitive has 9 values. Drop it."),
         ("A. Pass solver=Nystrom(n_components=9). See B.", "A. See B."),
         ("Only Python: solver='dense'", "Only Python: solver='dense'"),
         ("Raise alpha.", None),

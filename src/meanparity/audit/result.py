@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from meanparity.exceptions import import_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_MOST_LISTED = 20  # names in a sentence
 
 
 @dataclass(frozen=True)
@@ -243,10 +245,10 @@ class Audit:
             )
         few = [f.name for f in self.findings if f.too_few_rows]
         if few:
-            lines.append(f"Too few rows, or values without spread: {', '.join(few)}.")
+            lines.append(f"Too few rows, or values without spread: {_listed(few)}.")
         if self.left_out:
-            names = ", ".join(self.left_out_labels or map(_label, self.left_out))
-            lines.append(f"Not compared, because they contain only one group: {names}.")
+            names = list(self.left_out_labels or map(_label, self.left_out))
+            lines.append(f"Not compared, because they contain only one group: {_listed(names)}.")
         return lines
 
 
@@ -259,6 +261,11 @@ _WEIGHTS = {
     "sampling": "Weights are sampling weights: each row is one observation.",
     "counts": "Weights are counts: each row stands for as many observations.",
 }
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_LISTED
+    return ", ".join(names[:_MOST_LISTED]) + (f", and {more} more" if more > 0 else "")
 
 
 def _label(label: Any) -> str:

@@ -105,6 +105,7 @@ def audit(
     import numpy as np
 
     from meanparity.audit import audit as audit_values
+    from meanparity.data.rows import Rows, warn_about_labels
     from meanparity.tables import Roles, read_frame
     from meanparity.tables.kinds import with_columns
 
@@ -131,6 +132,8 @@ def audit(
         y = roles.numbers(frame, target) if prediction and target else None
         keep = np.isfinite(values) & (True if y is None else np.isfinite(y))
         continuous = roles.continuous(frame[keep])
+        people = frame.loc[keep, sensitive]
+        warn_about_labels(Rows.from_columns(people, missing="ignore", continuous=continuous))
         if missing == "error":
             roles.refuse_empty_cells(frame, keep)
         elif missing == "ignore":

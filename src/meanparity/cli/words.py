@@ -18,9 +18,17 @@ _ADVICE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"the units of y_pred\b", "the units of the audited column"),
     (r"meets max_gap already", "meets --max-gap already"),
     (r"at most max_gap=", "at most "),
+    (r"K \+ alpha·I has an", "with its penalty it has an"),
     (r"\bweighted by sample_weight\b", "weighted"),
     (r"^alpha=(\S+) is negligible", r"The penalty \1 is negligible"),
-    (r"\bsample_weight\b(?= contains| counts)", "the weight column"),
+    (
+        r"Raise alpha \([^()]*\), use fewer groups or more features, or MeanParity\([^()]*\)\.",
+        "Use fewer groups, or pass --loss squared.",
+    ),
+    (
+        r"scale the features, for instance with StandardScaler, or raise alpha\.",
+        "leave out columns with extreme values (--ignore).",
+    ),
     (r"weight_kind='(\w+)'", r"--weight-kind \1"),
     (
         r"pass a smaller min_group_size to the constraint\.",
@@ -44,8 +52,8 @@ _ADVICE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (
         r"Add the sensitive columns to the features, .*try a kernel, or leave part of the gaps "
         r"with max_gap or unfairness\.",
-        "Use the sensitive columns as features (no --exclude-sensitive), try --model kernel, or "
-        "leave part of the gaps with --max-gap or --unfairness.",
+        "Try --model kernel, keep the sensitive columns among the features (no "
+        "--exclude-sensitive), or leave part of the gaps with --max-gap or --unfairness.",
     ),
     (r"above slack=([\d.]+):", r"above the \1 that it was set to:"),
     (
@@ -53,6 +61,14 @@ _ADVICE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"out of the comparison \(missing='ignore'\)\.",
         "Or pass --missing group to make them a group, or --missing ignore to leave them out of "
         "the comparison.",
+    ),
+    *(
+        (rf"(?<!['\"=])\b{name}\b(?![='\"])", option)
+        for name, option in (
+            ("sensitive_features", "--sensitive"),
+            ("control_features", "--control"),
+            ("sample_weight", "--weight"),
+        )
     ),
 )
 # Names that only Python has. Labels of groups, such as black=1, have plain values.
@@ -83,8 +99,8 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 def in_commands(message: str, known: Set[str] | None = None) -> str:
     r"""Return a message in one line, with options in place of parameters.
 
-    A sentence that still names something of Python alone is left out, and so is one with an option
-    that is not known to the command, unless all of them are.
+    A sentence after the first, which says what is wrong, is left out if it still names something
+    of Python alone, or an option that is not known to the command.
 
     Examples
     --------
@@ -96,11 +112,14 @@ def in_commands(message: str, known: Set[str] | None = None) -> str:
     text = " ".join(message.split())
     for pattern, replacement in _ADVICE:
         text = re.sub(pattern, replacement, text)
-    sentences = re.split(r"(?<=[.:!?]) (?=[A-Z])", text)
+    sentences = re.split(r"(?<=[.!?]) (?=[A-Z])", text)
     kept = [
         sentence
-        for sentence in sentences
-        if not _PYTHON.search(sentence)
-        and (known is None or set(_OPTION.findall(sentence)) <= known)
+        for at, sentence in enumerate(sentences)
+        if at == 0
+        or (
+            not _PYTHON.search(sentence)
+            and (known is None or set(_OPTION.findall(sentence)) <= known)
+        )
     ]
-    return " ".join(kept) or text
+    return " ".join(kept)

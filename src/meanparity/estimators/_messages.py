@@ -16,7 +16,7 @@ from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import FitInput
 from meanparity.data.groups import display_label, group_sums
 from meanparity.data.pool import Pool, as_pool
-from meanparity.data.rows import Rows, Schema, refuse_identifier
+from meanparity.data.rows import Rows, Schema, refuse_identifier, warn_about_labels
 from meanparity.exceptions import warn
 from meanparity.solvers.problem import Solution
 
@@ -24,7 +24,6 @@ IDLE_LIMIT = "The unconstrained fit meets max_gap already"
 _SHOWN = 5  # items of a list in a message
 _FAR = 5.0  # standard deviations between the means of pool and training rows in a column
 _LOOKED_AT = 1000  # rows that tell whether a function is constant
-_FEW_LABELS = 20  # different texts that are no sign of an identifier
 _OFTEN = 10  # rows that each value of a category has on average
 _MOVED = 3.0  # times the largest change on training rows, or the spread of y: a row is out of place
 
@@ -234,30 +233,6 @@ def refuse_given(estimator: Any, given: dict[str, Any]) -> NoReturn:
         f"{type(estimator).__name__}.predict takes no {names}: predictions are a function of X "
         "alone, and do not look at groups beyond the columns of X. Leave it out."
     )
-
-
-def warn_about_labels(rows: Rows) -> None:
-    """Labels that differ by spaces or case alone, and columns in which most labels occur once."""
-    names = (*rows.schema.sensitive, *rows.schema.control)
-    for name, levels in zip(names, rows.levels, strict=True):
-        alike: dict[str, list[str]] = {}
-        for level in levels:
-            if isinstance(level, str):
-                alike.setdefault(" ".join(level.split()).casefold(), []).append(level)
-        same = next((found for found in alike.values() if len(found) > 1), None)
-        if same is not None:
-            warn(
-                f"Column {name!r} has the values {', '.join(map(repr, same[:3]))}, which differ by "
-                "spaces or case alone and are different groups. Write them in one way if they are "
-                "one group."
-            )
-        text = [level for level in levels if isinstance(level, str)]
-        if len(text) > max(rows.counts.sum() / 2, _FEW_LABELS):
-            warn(
-                f"Column {name!r} has {len(text):,} different texts in "
-                f"{int(rows.counts.sum()):,} rows, so most groups have one row. It may be an "
-                "identifier: name another column, or merge its values."
-            )
 
 
 def is_categorical(counts: Any) -> bool:
