@@ -55,8 +55,9 @@ def warn_about_input(
             )
         if data.rows.sizes is None:
             _warn_about_far_pool(data.X, data.pool.X)
+    least = constraint.min_group_size if constraint.pooling is None else 0  # gap_limits_ has them
     for where, rows, part in constrained:
-        warn_about_groups(rows, part, data.spread, constraint.min_group_size, where)
+        warn_about_groups(rows, part, data.spread, least, where)
 
 
 def warn_about_groups(
