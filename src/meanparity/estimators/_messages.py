@@ -152,7 +152,7 @@ def warn_about_result(
         constant = f"a constant in each stratum of {control}" if control else "a constant"
         warn(
             f"Only {constant} meets all {sum(map(len, parts))} conditions "
-            f"({sum(len(part.labels) for part in parts)} groups or sensitive features): the model "
+            f"({sum(len(part.labels) for part in parts)} gaps): the model "
             f"at parity predicts the same for everybody{' in a stratum' if control else ''}. Use "
             "fewer groups or strata, more features (a linear model needs more of them than there "
             "are conditions) or a kernel."
