@@ -54,8 +54,9 @@ def warn_about_input(
             )
         if data.rows.sizes is None:
             _warn_about_far_pool(data.X, data.pool.X)
+    least = constraint.min_group_size if constraint.pooling is None else 0  # gap_limits_ has them
     for where, rows, part in constrained:
-        warn_about_groups(rows, part, data.spread, constraint.min_group_size, where)
+        warn_about_groups(rows, part, data.spread, least, where)
 
 
 def warn_about_groups(
@@ -150,7 +151,7 @@ def warn_about_result(
         constant = f"a constant in each stratum of {control}" if control else "a constant"
         warn(
             f"Only {constant} meets all {sum(map(len, parts))} conditions "
-            f"({sum(len(part.labels) for part in parts)} groups or sensitive features): the model "
+            f"({sum(len(part.labels) for part in parts)} gaps): the model "
             f"at parity predicts the same for everybody{' in a stratum' if control else ''}. Use "
             "fewer groups or strata, more features (a linear model needs more of them than there "
             "are conditions) or a kernel."
