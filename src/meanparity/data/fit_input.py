@@ -20,6 +20,7 @@ from meanparity.data.pool import Pool
 from meanparity.data.refusals import refuse_masked, refuse_other_order, refuse_times
 from meanparity.data.rows import Rows, Schema
 from meanparity.data.streams import refuse_stream
+from meanparity.linalg.memory import ADDRESS_LIMITS, UNLIMITED, require_addresses
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,8 @@ def read_fit_input(
     min_rows : int
         Smallest number of rows allowed.
     """
+    if any(limit()[0] != UNLIMITED for limit in ADDRESS_LIMITS.values()):
+        require_addresses()
     name = options.estimator
     if y is None:
         raise ValueError(
