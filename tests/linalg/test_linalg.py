@@ -390,6 +390,20 @@ def test_available_memory_heeds_every_control_group_above_the_process(
     assert memory.available_bytes() == 0
 
 
+def test_available_memory_heeds_the_amount_above_which_processes_are_slowed(tmp_path, monkeypatch):
+    machine = Machine(tmp_path, 2)
+    monkeypatch.setattr(memory, "_PROCESS", machine.process)
+    machine.enter("/user.slice")
+    machine.limit("user.slice", 9000, 1000)
+    high = machine.mount / "user.slice" / "memory.high"
+    high.write_text("max\n")
+    assert memory.available_bytes() == 8000
+    high.write_text("5000\n")
+    assert memory.available_bytes() == 4000
+    machine.limit("user.slice", "max", 1000)
+    assert memory.available_bytes() == 4000
+
+
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("path", ["/docker/abc/inner", "/../../inner", "/inner"])
 def test_available_memory_heeds_the_container_that_a_process_is_in(

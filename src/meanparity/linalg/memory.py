@@ -31,10 +31,11 @@ else:
     ADDRESS_LIMITS["data"] = partial(resource.getrlimit, resource.RLIMIT_DATA)
 
 _PROCESS = Path("/proc/self")
-# Limit and usage of a control group, by the type of its file system: version 2 and version 1
+# Usage and limits of a control group, by the type of its file system: version 2 and version 1.
+# Above memory.max processes are ended; above memory.high they nearly stand still. Swap is left out.
 _CGROUP_FILES = {
-    "cgroup2": ("memory.max", "memory.current"),
-    "cgroup": ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+    "cgroup2": ("memory.current", "memory.max", "memory.high"),
+    "cgroup": ("memory.usage_in_bytes", "memory.limit_in_bytes"),
 }
 
 
@@ -49,7 +50,7 @@ def available_bytes() -> int:
     return max(int(min(free)), 0)
 
 
-def _cgroups() -> Iterator[tuple[Path, tuple[str, str]]]:
+def _cgroups() -> Iterator[tuple[Path, tuple[str, ...]]]:
     """The folders of the control groups that limit the memory of the process, and their files.
 
     A process is in one group of each hierarchy, and every group above it counts as well.
@@ -83,21 +84,19 @@ def _unescaped(path: str) -> str:
     return path.encode("latin-1", "backslashreplace").decode("unicode_escape")
 
 
-def _free_in(folder: Path, limit_file: str, usage_file: str) -> int:
-    """Bytes that a control group may still take; no limit is a very large one."""
-    unlimited = 2**63
+def _free_in(folder: Path, usage_file: str, *limit_files: str) -> float:
+    """Bytes that a control group may still take."""
     try:
-        limit = (folder / limit_file).read_text().strip()
         usage = int((folder / usage_file).read_text())
         statistics = (folder / "memory.stat").read_text().split()
     except OSError:
-        return unlimited
-    if limit == "max":
-        return unlimited
+        return math.inf
     # cached files count as used, although their pages can be dropped
     cached = dict(zip(statistics[::2], statistics[1::2], strict=False))
-    inactive = cached.get("total_inactive_file", cached.get("inactive_file", 0))
-    return int(limit) - usage + int(inactive)
+    inactive = int(cached.get("total_inactive_file", cached.get("inactive_file", 0)))
+    limits = (folder / name for name in limit_files)
+    texts = [limit.read_text().strip() for limit in limits if limit.exists()]
+    return min((int(text) for text in texts if text != "max"), default=math.inf) - usage + inactive
 
 
 def free_addresses() -> float:
