@@ -128,3 +128,21 @@ def test_fit_says_which_rows_a_model_file_holds(model, minimal, tmp_path):
     )
     computed = "The group of each person of a pool can be computed"
     assert (computed in text) == (model == "kernel" and minimal)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a = " + "[" * 5000 + "]" * 5000, "has values inside each other, too deep to read."),
+        ("a = " + "9" * 5000, "is not a TOML file: Exceeds the limit"),
+        ("#" * 2**20 + "\n", "is larger than 1 MiB, which no configuration file needs."),
+    ],
+)
+def test_a_hostile_configuration_file_is_refused_in_one_line(content, message, tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text(content)
+    asked = ("audit", "people.csv", "--target", "pay", "--sensitive", "sex", "--config", path)
+    status, _, errors = call(*asked)
+    assert status == 1
+    assert errors.startswith(f"meanparity: own.toml {message}")
+    assert errors.count("\n") == 1
