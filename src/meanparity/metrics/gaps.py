@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,12 @@ from meanparity.data.columns import read_columns
 from meanparity.data.fit_input import check_weights
 from meanparity.data.groups import Groups
 from meanparity.data.refusals import refuse_other_order
+from meanparity.metrics.by_group import ByGroup
 
 
 def group_means(
     y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
-) -> dict[Hashable, FloatOrArray]:
+) -> ByGroup[FloatOrArray]:
     """Mean prediction of each group.
 
     Parameters
@@ -34,9 +35,9 @@ def group_means(
 
     Returns
     -------
-    dict
-        The mean of each group, a float or an (m,) array. The keys are the sensitive values, or
-        tuples of values if there are several sensitive columns.
+    ByGroup
+        A dict with the mean of each group, a float or an (m,) array. The keys are the sensitive
+        values, or tuples of values if there are several sensitive columns.
 
     See Also
     --------
@@ -48,7 +49,7 @@ def group_means(
     {'a': 1.5, 'b': 6.0}
     """
     values, groups, weight = check_predictions(y_true, y_pred, sensitive_features, sample_weight)
-    return dict(zip(groups.keys, map(_output, groups.means(values, weight)), strict=True))
+    return ByGroup(groups, map(_output, groups.means(values, weight)), "mean")
 
 
 def mean_parity_gap(

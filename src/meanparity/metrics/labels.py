@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from meanparity._typing import FloatArray
 from meanparity.data.columns import is_missing, plain_column
 from meanparity.data.groups import Groups
 from meanparity.data.refusals import refuse_other_order
+from meanparity.metrics.by_group import ByGroup
 from meanparity.metrics.gaps import check_predictions
 
 _THRESHOLD = (
@@ -27,7 +27,7 @@ def selection_rates(
     sensitive_features: Any,
     sample_weight: Any = None,
     pos_label: Any = None,
-) -> dict[Hashable, float]:
+) -> ByGroup[float]:
     """Share of each group that receives the positive label.
 
     Parameters
@@ -47,8 +47,8 @@ def selection_rates(
 
     Returns
     -------
-    dict
-        The share for each group, with the keys of `group_means`.
+    ByGroup
+        A dict with the share for each group, with the keys of `group_means`.
 
     See Also
     --------
@@ -60,7 +60,7 @@ def selection_rates(
     {'a': 0.5, 'b': 1.0}
     """
     rates, groups = _rates(y_true, y_pred, sensitive_features, sample_weight, pos_label)
-    return dict(zip(groups.keys, rates.tolist(), strict=True))
+    return ByGroup(groups, rates.tolist(), "rate")
 
 
 def selection_rate_difference(

@@ -73,9 +73,8 @@ class TradeoffCurve:
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas data frame with one row for each position."""
-        return import_pandas().DataFrame(
-            {name: v for name, v in vars(self).items() if v is not None}
-        )
+        columns = {name: v for name, v in vars(self).items() if v is not None}
+        return import_pandas().DataFrame(columns)
 
 
 @stored("Comparison")
@@ -222,9 +221,8 @@ class Frontier:
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas data frame with one row for each limit."""
-        return import_pandas().DataFrame(
-            {name: v for name, v in vars(self).items() if name != "budget"}
-        )
+        columns = {name: v for name, v in vars(self).items() if name != "budget"}
+        return import_pandas().DataFrame(columns)
 
 
 @stored("StepSums")
