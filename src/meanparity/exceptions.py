@@ -66,12 +66,3 @@ def import_pandas() -> Any:
 
 class StagnationError(ArithmeticError):
     """An iteration stopped making progress."""
-
-
-def import_pandas() -> Any:
-    """Return the pandas module, or raise an error that says how to install it."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError("A data frame needs pandas. Run: pip install pandas") from error
-    return pandas
