@@ -30,7 +30,7 @@ COLUMNS = {
     "control_features": STRATA,
     "sample_weight": WEIGHTS,
 }
-OF_LABELS = ("selection_rates", "selection_rate_gap", "selection_rate_ratio")
+OF_LABELS = ("selection_rates", "selection_rate_difference", "selection_rate_ratio")
 METRICS = [
     getattr(metrics, name)
     for name in metrics.__all__

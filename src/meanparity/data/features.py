@@ -11,7 +11,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils.validation import _get_feature_names, validate_data
+from sklearn.utils.validation import validate_data
 
 from meanparity._typing import Features
 from meanparity.data.columns import find_column
@@ -55,8 +55,6 @@ class FeatureLayout:
     ) -> FeatureLayout:
         """The layout of X, (n, d), in which some columns are sensitive."""
         frame, shape = _frame(X), shape_of(X)
-        if frame is not None:
-            _get_feature_names(X)  # scikit-learn refuses names of which only some are text
         names = None if frame is None else _names(frame)
         n_columns = int(shape[1]) if len(shape) == 2 else 0
         wanted: Any = [sensitive_columns] if np.ndim(sensitive_columns) == 0 else sensitive_columns

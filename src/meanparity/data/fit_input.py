@@ -12,7 +12,7 @@ from sklearn.utils import (
     check_array,
     check_consistent_length,
 )
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _get_feature_names, _num_samples
 
 from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.data.features import FeatureLayout, check_shape
@@ -185,6 +185,8 @@ def read_fit_input(
         intersectional=options.intersectional,
         missing=options.missing,
     )
+    if not isinstance(X, np.ndarray):
+        _get_feature_names(X)  # scikit-learn refuses names of which only some are text
     in_loss = weights if options.weight_scope != "constraint" else None
     with np.errstate(over="ignore", invalid="ignore"):  # a fit that overflows is refused later
         spread = Y.std(axis=0)

@@ -71,6 +71,7 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
     """Base of the estimators; subclasses say which solver, kernel and loss."""
 
     __metadata_request__fit: ClassVar = FIT_METADATA
+    _warn_about_price: ClassVar[Callable[..., None]] = staticmethod(warn_about_cost)
 
     alpha: Any
     fit_intercept: bool
@@ -248,11 +249,6 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
             **self._own_attributes(data, solution),
         }
         store_fitted(self, data.layout, fitted)
-
-    def _warn_about_price(
-        self, data: FitInput, functionals: Functionals, solution: Solution, u: float
-    ) -> None:
-        warn_about_cost(data, functionals, solution, u)
 
     def _own_attributes(self, data: FitInput, solution: Solution) -> dict[str, Any]:
         """The fitted attributes that only some estimators have."""

@@ -116,7 +116,7 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
             "best_index_": found.best,
             "best_score_": -float(found.losses[found.best]),
         }
-        store_fitted(self, data.layout, fitted | chosen)
+        store_fitted(self, data.layout, chosen | fitted)
         return self
 
     def _candidates(

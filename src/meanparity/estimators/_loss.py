@@ -68,6 +68,7 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
 
     loss: Any
     _loss: Loss
+    _warn_about_price = staticmethod(warn_about_loss)
 
     @abstractmethod
     def _target(self, y: Any) -> Target:
@@ -128,12 +129,6 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
             "converged_": all(run.converged for run in runs.values()),
             **({} if data.classes is None else {"classes_": data.classes}),
         }
-
-    def _warn_about_price(
-        self, data: FitInput, functionals: Functionals, solution: Solution, u: float
-    ) -> None:
-        assert isinstance(data, LossInput)
-        warn_about_loss(data, functionals, solution, u, data.loss, data.on_response)
 
     def _read(  # type: ignore[override]
         self, constraint: Constraint, X: Any, y: Any, *, target: Target, **people: Any

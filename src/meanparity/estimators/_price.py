@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -149,15 +150,9 @@ def _is_much(errors: tuple[float, float], variance: float) -> bool:
     return explained > 0 and explained >= _EXPLAINED * variance and lost >= _LOST * explained
 
 
-def warn_about_loss(
-    data: FitInput,
-    functionals: Functionals,
-    solution: Solution,
-    u: float,
-    loss: Loss,
-    on_response: bool,
-) -> None:
-    """The same for models of another loss; `on_response` says what the constraint is about."""
+def warn_about_loss(data: Any, functionals: Functionals, solution: Solution, u: float) -> None:
+    """The same for models of another loss."""
+    loss, on_response = data.loss, data.on_response
     if solution.fair.fitted is None or solution.free.fitted is None:
         return
     y, fair, free = data.Y[:, 0], solution.fair.fitted[:, 0], solution.free.fitted[:, 0]
