@@ -4,7 +4,8 @@ Run with ``python -m benchmarks.bench_gpu`` on a machine with a GPU; it takes a 
 starts no fit after eight. Each row of the table is a fit through the public estimator, with arrays
 of NumPy in and out and transfers included: the better of two after a warm-up. `peer` is what a user
 of torch would write in double precision: the kernel matrix, ``torch.linalg.cholesky`` and
-``cholesky_solve``.
+``cholesky_solve``. If GPyTorch is installed, its posterior mean for the same kernel, which is
+another way to write kernel ridge regression without parity, is timed as well.
 
 ``--device torch:cpu`` runs the same code at small sizes without a GPU, to see that it works, and
 ``--device cpu`` compares the precisions "float64" and "mixed" of NumPy's fit.
@@ -14,16 +15,19 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from meanparity import ParityKernelRidge, ParityKernelRidgeCV
+from meanparity import ParityKernelRegressor, ParityKernelRidge, ParityKernelRidgeCV
 from meanparity.linalg.device import Device, resolve_device
 from meanparity.metrics import max_mean_gap
-from meanparity.solvers import Dense, Nystrom
+from meanparity.solvers import Dense, Newton, Nystrom
 
 GAMMA, COLUMNS, LIMIT = 0.05, 20, 540.0  # the limit is in seconds
 
@@ -172,6 +176,96 @@ def agreement(name: str, n: int) -> None:
         print(f"Predictions, {n:,} rows, {precision}: at most {most:.1e} from those of the CPU")
 
 
+def gpytorch(device: Device, n: int, alpha: float = 1.0) -> None:
+    """Time and residual of GPyTorch's coefficients of the posterior mean, at two accuracies."""
+    try:
+        library: Any = importlib.import_module("gpytorch")
+    except ImportError:
+        print("GPyTorch is not installed")
+        return
+    torch = device.torch
+    X, y, _ = table(n)
+
+    class Process(library.models.ExactGP):  # type: ignore[misc]
+        def __init__(self, X: Any, y: Any, likelihood: Any) -> None:
+            super().__init__(X, y, likelihood)
+            self.mean = library.means.ZeroMean()
+            self.kernel = library.kernels.RBFKernel()
+
+        def forward(self, X: Any) -> Any:
+            return library.distributions.MultivariateNormal(self.mean(X), self.kernel(X))
+
+    def coefficients(kind: Any) -> Any:
+        rows, targets = (torch.as_tensor(a).to(device.place, kind) for a in (X, y))
+        likelihood = library.likelihoods.GaussianLikelihood().to(device.place, kind)
+        likelihood.noise = alpha
+        model = Process(rows, targets, likelihood).to(device.place, kind).eval()
+        model.kernel.lengthscale = (0.5 / GAMMA) ** 0.5
+        with torch.no_grad(), library.settings.skip_posterior_variances():
+            float(model(rows[:1]).mean[0])
+        return model.prediction_strategy.mean_cache.double()
+
+    def residual(found: Any) -> float:
+        left = device.upload(y) - alpha * found
+        rows = device.upload(X)
+        squares = (rows**2).sum(dim=1)
+        for start in range(0, n, 4096):
+            part = slice(start, start + 4096)
+            inner = squares[part, None] + squares - 2 * rows[part] @ rows.T
+            left[part] -= torch.exp(-GAMMA * inner.clamp_(min=0)) @ found
+        return float(left.norm()) / float(np.linalg.norm(y))
+
+    for kind, tolerance in ((torch.float32, None), (torch.float64, 1e-10)):
+        wanted = library.settings.eval_cg_tolerance(
+            library.settings.eval_cg_tolerance.value() if tolerance is None else tolerance
+        )
+        with wanted, library.settings.max_cg_iterations(1000):
+            took, found = seconds(lambda kind=kind: coefficients(kind))
+        how = "its own tolerance" if tolerance is None else f"tolerance {tolerance:g}"
+        print(
+            f"GPyTorch {library.__version__}, {n:,} rows, {str(kind)[6:]}, {how}: {took:.2f} s, "
+            f"residual {residual(found):.0e}",
+            flush=True,
+        )
+
+
+def losses(device: Device, name: str, n: int, with_cpu: bool) -> None:
+    """Newton's steps for counts; on the CPU as well, if that does not take too long."""
+    X, y, s = table(n)
+    counts = np.random.default_rng(2).poisson(np.exp(y / 2))
+    for place in [name, "cpu"] if with_cpu else [name]:
+        free(device)
+        model = ParityKernelRegressor(
+            kernel="rbf", gamma=GAMMA, alpha=1.0, loss="poisson", solver=Newton(device=place)
+        )
+        took, _ = seconds(lambda m=model: m.fit(X, counts, sensitive_features=s), 1)
+        steps = "+".join(str(len(run["objective"]) - 1) for run in model.history_.values())
+        print(f"Poisson, {n:,} rows, on {place}: {took:.2f} s, {steps} steps", flush=True)
+
+
+def from_files(name: str, n: int, m: int) -> None:
+    """Nyström sums of rows that are read from a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        X, y, s = table(n)
+        columns = {f"x{i}": X[:, i] for i in range(COLUMNS)}
+        pq.write_table(pa.table({**columns, "y": y, "s": s}), path)
+        size = path.stat().st_size
+        del columns
+        solver = Nystrom(landmarks=X[:m].copy(), device=name)
+        del X, y
+        model = ParityKernelRidge(kernel="rbf", gamma=GAMMA, fit_intercept=True, solver=solver)
+        took, _ = seconds(lambda: model.fit(path, "y", sensitive_features="s"), 1)
+        print(
+            f"Nyström, {n:,} rows of a Parquet file of {size / 2**30:.2f} GiB, {m:,} landmarks: "
+            f"{took:.1f} s",
+            flush=True,
+        )
+
+
 def nystrom(device: Device, name: str, n: int, m: int) -> None:
     """Sums over rows that do not fit on the device, and the rate of their products."""
     X, y, s = table(n)
@@ -239,7 +333,16 @@ def main() -> None:
     agreement(name, 8000 if cuda else 1000)
     exact(device, name, GPU if cuda else SMALL, start)
     free(device)
+    for n in (30_000, 50_000) if cuda else (1000,):
+        gpytorch(device, n)
+        free(device)
+    losses(device, name, 8000 if cuda else 300, with_cpu=True)
+    if cuda:
+        losses(device, name, 50_000, with_cpu=False)
+    free(device)
     nystrom(device, name, *((10_000_000, 4096) if cuda else (20_000, 128)))
+    free(device)
+    from_files(name, *((10_000_000, 4096) if cuda else (20_000, 128)))
     free(device)
     predictions(name, *((50_000, 1_000_000) if cuda else (1000, 5000)))
     free(device)

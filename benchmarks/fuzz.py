@@ -12,8 +12,10 @@ command line, where nothing may show a traceback. The inputs follow from the see
 from __future__ import annotations
 
 import argparse
+import codecs
 import collections
 import csv
+import gzip
 import io
 import json
 import math
@@ -37,7 +39,7 @@ import pandas as pd
 from meanparity import Nystrom, ParityAdjusted, ParityKernelRidge, ParityRidge, Statistics
 from meanparity.files import pack, seal, unpack
 from meanparity.persistence import load, read, save
-from meanparity.tables import Roles, fit_table, read_frame, reading
+from meanparity.tables import Roles, fit_table, read_frame, reading, write_frame
 from meanparity.tables.kinds import EMPTY
 
 ERRORS = (ValueError, OSError, ImportError, MemoryError)  # one line at the command line
@@ -87,6 +89,7 @@ class Fuzzer:
         frame.to_feather(folder / "people.feather")
         frame.to_feather(folder / "plain.feather", compression="uncompressed")
         frame.to_parquet(folder / "people.parquet")
+        write_frame(frame, folder / "people.xlsx")
         self.binary = {
             name: (folder / name).read_bytes()
             for name in ("people.feather", "plain.feather", "people.parquet")
@@ -119,6 +122,8 @@ class Fuzzer:
             self.try_binary,
             self.try_model,
             self.try_statistics,
+            self.try_packed,
+            self.try_configuration,
         ]
         stop, number = time.monotonic() + seconds, 0
         with warnings.catch_warnings():
@@ -161,9 +166,12 @@ class Fuzzer:
         content = base.replace(",", separator).encode()
         for _ in range(int(rng.integers(1, 4))):
             content = _changed_text(content, separator, rng)
-        path = self.folder / f"new.{suffix}"
-        path.write_bytes(content)
-        size = 40 * len(content)
+        if not rng.integers(8):
+            content = _in_another_shape(content, separator, rng)
+        compressed = not rng.integers(8)
+        path = self.folder / (f"new.{suffix}.gz" if compressed else f"new.{suffix}")
+        path.write_bytes(gzip.compress(content, 1) if compressed else content)
+        size = 60 * len(content)
         read_whole = lambda: read_frame(path, as_written=GROUPS)  # noqa: E731
         done, frame = self.attempt(suffix, number, size, read_whole)
         expected = _strict_reader(content, separator)
@@ -189,33 +197,36 @@ class Fuzzer:
 
     def try_commands(self, number: int, path: Path, model: Path | None = None) -> None:
         """The command line: one line about an error, and no traceback."""
-        from meanparity.cli.app import run
-
         out = self.folder / "scored.csv"
         commands = [["audit", path, "--target", "pay", "--sensitive", "sex,office"]]
         commands.append(["predict", model or self.folder / "model.meanparity", path, "-o", out])
         for command in commands if model is None else commands[1:]:
-            output, errors = io.StringIO(), io.StringIO()
-            arguments = ["meanparity", *map(str, command)]
-            status: Any = 0
-            try:
-                with (
-                    mock.patch("sys.argv", arguments),
-                    redirect_stdout(output),
-                    redirect_stderr(errors),
-                ):
-                    run()
-            except SystemExit as done:
-                status = done.code
-            except BaseException:
-                self.found.fail("command", number, traceback.format_exc(limit=-3))
-                continue
-            text = errors.getvalue()
-            self.found.counts[f"command {command[0]}: {status}"] += 1
-            if "Traceback" in text or "--debug" in text or status not in (0, 1, 3):
-                self.found.fail("command", number, f"{command}: {status}, {text[-300:]}")
-            if status == 0 and "nan" in output.getvalue().split():
-                self.found.fail("command", number, f"{command} shows nan")
+            self.command(number, command, (0, 1, 3))
+
+    def command(self, number: int, command: list[Any], allowed: tuple[int, ...]) -> None:
+        """One command, which may end with one of some statuses."""
+        from meanparity.cli.app import run
+
+        output, errors = io.StringIO(), io.StringIO()
+        status: Any = 0
+        try:
+            with (
+                mock.patch("sys.argv", ["meanparity", *map(str, command)]),
+                redirect_stdout(output),
+                redirect_stderr(errors),
+            ):
+                run()
+        except SystemExit as done:
+            status = done.code
+        except BaseException:
+            self.found.fail("command", number, traceback.format_exc(limit=-3))
+            return
+        text = errors.getvalue()
+        self.found.counts[f"command {command[0]}: {status}"] += 1
+        if "Traceback" in text or "--debug" in text or status not in allowed:
+            self.found.fail("command", number, f"{command}: {status}, {text[-300:]}")
+        if status == 0 and "nan" in output.getvalue().split():
+            self.found.fail("command", number, f"{command} shows nan")
 
     # tables of bytes
 
@@ -232,6 +243,50 @@ class Fuzzer:
             self.found.counts[f"{path.suffix}: cells shown"] += bool(cells)
         if number % _COMMANDS < 5:
             self.try_commands(number, path)
+
+    def try_packed(self, number: int, rng: np.random.Generator) -> None:
+        """A compressed table: damaged, or large and of few bytes."""
+        kind = ["csv.gz", "xlsx"][int(rng.integers(2))]
+        if kind == "csv.gz":
+            line, times = [(b"F,1,2\n", 10**5), (b"x", 10**6), (b",", 10**5), (b"\n", 10**6)][
+                int(rng.integers(4))
+            ]
+            content = gzip.compress(b"sex,office,pay\n" + line * int(rng.integers(times)), 1)
+            honest = 60 * len(gzip.decompress(content))
+        else:
+            content = _forged_workbook((self.folder / "people.xlsx").read_bytes(), rng)
+            honest = 60 * 2**20
+        if rng.integers(2):
+            content = _changed_bytes(content, rng)
+        path = self.folder / f"new.{kind}"
+        path.write_bytes(content)
+        self.attempt(kind, number, honest, lambda: read_frame(path, as_written=GROUPS))
+        if number % _COMMANDS < 5:
+            self.try_commands(number, path)
+
+    def try_configuration(self, number: int, rng: np.random.Generator) -> None:
+        """A file of options with changed names, types and sizes, for a table that is not there."""
+        lines = [
+            'target = "pay"', 'sensitive = ["sex", "office"]', "max-gap = 0.5", "strict = true",
+            "[audit]", 'prediction = "hours"', "min-cell = 5", "[fit]", 'model = "linear"',
+        ]  # fmt: skip
+        values = ["5", "-1e400", "nan", '"a\\u0000b"', "1979-05-27", "07:32:00", "[]", "[[1], {}]"]
+        values += ["true", "{a = 1}", '""', "9" * 5000, "[" * 2000 + "]" * 2000, "'" + "x" * 10**6]
+        for _ in range(int(rng.integers(1, 4))):
+            at = int(rng.integers(len(lines)))
+            name = lines[at].partition(" = ")[0]
+            kind = int(rng.integers(4))
+            if kind <= 1:
+                lines[at] = f"{name} = {values[int(rng.integers(len(values)))]}"
+            elif kind == 2:
+                lines[at] = lines[int(rng.integers(len(lines)))]
+            else:
+                lines.insert(at, f"{name}x = {values[int(rng.integers(len(values)))]}")
+        content = "\n".join(lines).encode()
+        path = self.folder / "new.toml"
+        path.write_bytes(_changed_bytes(content, rng) if rng.integers(2) else content)
+        command = ["audit", "fit"][int(rng.integers(2))]
+        self.command(number, [command, self.folder / "missing.csv", "--config", path], (1, 2))
 
     # models and statistics
 
@@ -315,6 +370,53 @@ def _changed_text(content: bytes, separator: str, rng: np.random.Generator) -> b
     return _changed_bytes(changed, rng) if kind == 8 else changed
 
 
+def _in_another_shape(content: bytes, separator: str, rng: np.random.Generator) -> bytes:
+    """The same table in UTF-16 with and without its mark, with characters of code zero, or wide."""
+    kind = int(rng.integers(6))
+    text = content.decode("utf-8", "replace")
+    if kind <= 2:
+        return text.encode(["utf-16", "utf-16-le", "utf-16-be"][kind])
+    if kind == 3:
+        return content.replace(b"0", b"\0")
+    if kind == 4:
+        return codecs.BOM_UTF16_BE + text.encode("utf-16-be")
+    width = int(rng.integers(1, 10**5))
+    lines = [separator.join(f"c{j}" for j in range(width)), separator.join("1" * width)]
+    return "\n".join([*lines, lines[1][: int(rng.integers(2 * width))]]).encode()
+
+
+def _forged_workbook(content: bytes, rng: np.random.Generator) -> bytes:
+    """A workbook with a sheet of few different bytes, or with a changed part."""
+    start = (
+        b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+    )
+    header = b'<row><c t="str"><v>sex</v></c><c t="str"><v>pay</v></c></row>'
+    rows = [
+        b'<row><c t="str"><v>F</v></c><c><v>1</v></c></row>',
+        b'<row><c r="XFD1"><v>1</v></c></row>',
+        b"<row/>",
+        b'<row r="1048576"><c><v>1</v></c></row>',
+    ]
+    kind, times = int(rng.integers(6)), int(rng.integers(4000))
+    if kind <= 3:
+        sheet = header * int(rng.integers(2)) + rows[kind] * times
+    else:
+        sheet = header + b"<row><c>" * (times if kind == 4 else 1) + b"<v>1e999</v></c></row>"
+    buffer = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as old,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for name in old.namelist():
+            part = old.read(name)
+            if name.startswith("xl/worksheets/sheet"):
+                part = start + sheet + b"</sheetData></worksheet>"
+            elif not rng.integers(20):
+                part = _changed_bytes(part, rng)
+            new.writestr(name, part)
+    return buffer.getvalue()
+
+
 def _changed_bytes(content: bytes, rng: np.random.Generator) -> bytes:
     """Some bytes changed, cut off or repeated."""
     changed = bytearray(content)
@@ -359,6 +461,40 @@ def _forged(data: bytes, what: str, rng: np.random.Generator) -> bytes:
             return data[:-1]
     elif kind == 6 and node:
         del node[list(node)[int(rng.integers(len(node)))]]
+    elif rng.integers(2):  # an array that says that it is larger, or of objects
+        shapes = [
+            "(3,)",
+            "(1000000000000,)",
+            "(-1, -8)",
+            "(2, 2)",
+            "(0, 99999999999)",
+            "()",
+            "(1,)",
+        ]
+        types = [
+            "|O",
+            "<U0",
+            "|V0",
+            "<f8",
+            "<m8[ns]",
+            "<c16",
+            "|S99999999",
+            ">i2",
+            "<f2",
+            "(9,)<f8",
+        ]
+        shape, dtype = (some[int(rng.integers(len(some)))] for some in (shapes, types))
+        text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n"
+        size = struct.pack("<H", len(text))
+        forged = b"\x93NUMPY\x01\x00" + size + text.encode() + bytes(int(rng.integers(3)) * 8)
+        buffer = io.BytesIO()
+        with (
+            zipfile.ZipFile(io.BytesIO(data)) as old,
+            zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
+            for part in old.namelist():
+                archive.writestr(part, forged if part == f"{name}.npy" else old.read(part))
+        return seal(buffer.getvalue())
     else:  # a large array of few bytes, or a text of many parts
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -382,10 +518,13 @@ def _strict_reader(content: bytes, separator: str) -> tuple[list[str], list[list
     Text that is not UTF-8 is that of Windows, as the note of the command line says.
     """
     try:
-        try:
-            text = content.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            text = content.decode("cp1252")
+        if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            text = content.decode("utf-16")
+        else:
+            try:
+                text = content.decode("utf-8-sig")
+            except UnicodeDecodeError:
+                text = content.decode("cp1252")
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
     except (UnicodeDecodeError, csv.Error):
         return None

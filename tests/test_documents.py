@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import inspect
+import os
 import re
+import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +18,7 @@ import sklearn
 
 import meanparity
 from meanparity import ParityKernelRidge, baselines
+from meanparity.datasets import load_adult
 from tools.fill_outputs import examples, printed
 
 ROOT = Path(__file__).parent.parent
@@ -33,6 +38,101 @@ def test_the_examples_of_the_documents_run_and_print_what_the_page_shows(page):
         for code, shown in examples(page.read_text("utf-8")):
             output = printed(code, names, page.name)
             assert shown is None or output == shown
+
+
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+COMMANDS = re.compile(r"^```bash\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
+WITH_COMMANDS = [
+    page
+    for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+    if COMMANDS.search(page.read_text("utf-8"))
+]
+# blocks that no test of this file runs, and what does, or why nothing can
+RUN_ELSEWHERE = {
+    ("model-files.md", "py"): "tests/neighbours/",
+    ("scikit-learn.md", "py"): "tests/neighbours/",
+    ("pool.md", "py"): "one line of the examples on the page of constraints",
+    ("start.md", "text"): "test_the_demo_prints_what_the_first_steps_show",
+}
+ROWS_OF_SLOW_COMMANDS = {"fit": 600, "compare": 600}
+
+
+@pytest.mark.parametrize(
+    "page", sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]), ids=lambda page: page.name
+)
+def test_no_block_of_a_page_is_left_out(page):
+    text = page.read_text("utf-8")
+    shown = [part for _, part in examples(text)] + [part for _, part in COMMANDS.findall(text)]
+    for tag, block in FENCE.findall(text):
+        if tag in {"python", "bash", "toml"} or tag.startswith("{"):
+            continue  # run by the tests, or a directive of the site
+        assert (tag == "text" and block in shown) or (page.name, tag) in RUN_ELSEWHERE, block
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
+def test_the_commands_of_the_documents_run_and_print_what_the_page_shows(page, tmp_path):
+    text = page.read_text("utf-8")
+    people, environment = write_tables(tmp_path), with_program(tmp_path / "bin")
+    for tag, block in FENCE.findall(text):
+        if tag == "toml":
+            (tmp_path / "study.toml").write_text(block, "utf-8")
+    for block, shown in COMMANDS.findall(text):
+        output = ""
+        for line in block.splitlines():
+            words = shlex.split(line, comments=True)
+            if words[:1] == ["pip"]:
+                extras_exist(words)
+            elif words[:1] == ["make"]:
+                assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+            elif words:
+                assert "meanparity" in words, line
+                rows = ROWS_OF_SLOW_COMMANDS.get(words[1])
+                whole = people.read_text("utf-8")
+                people.write_text("".join(whole.splitlines(keepends=True)[:rows]), "utf-8")
+                output += in_a_shell(line, tmp_path, environment)
+                if rows:
+                    people.write_text(whole, "utf-8")
+        assert not shown or output == shown
+
+
+def write_tables(folder: Path) -> Path:
+    """The files of people that commands read; returns the one that they are fitted to."""
+    adult = load_adult(as_frame=True)
+    table = adult.data.join(adult.sensitive).assign(salary=1000.0 * adult.target)
+    table[:2000].to_csv(folder / "people.csv", index=False)
+    table[2000:2100].to_csv(folder / "new.csv", index=False)
+    (folder / "new.csv.gz").write_bytes(gzip.compress((folder / "new.csv").read_bytes()))
+    return folder / "people.csv"
+
+
+def with_program(folder: Path) -> dict[str, str]:
+    """The environment of a shell that knows the command `meanparity`."""
+    folder.mkdir()
+    (folder / "meanparity").write_text(f'#!/bin/sh\nexec {sys.executable} -m meanparity "$@"\n')
+    (folder / "meanparity").chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def in_a_shell(line: str, folder: Path, environment: dict[str, str]) -> str:
+    """What a command prints; it has to succeed, and to write the files that it names."""
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment,
+    )
+    assert done.returncode == 0, f"{line}\n{done.stderr}"
+    for name in re.findall(r"(?:-o|--report|--plot|>) ([\w.]+)", line):
+        assert (folder / name).stat().st_size, name
+    return done.stdout
+
+
+def extras_exist(words: list[str]) -> None:
+    """Installing needs the network: the extras are those of the package, at least."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    for named in re.findall(r"\[([^]]*)\]", " ".join(words)):
+        assert set(named.split(",")) <= set(extras["optional-dependencies"]), named
 
 
 @pytest.mark.parametrize("document", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md")))

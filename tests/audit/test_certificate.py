@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression
 from benchmarks.audit_simulations import CERTIFIED, simulate_certificate
 from meanparity import ParityRidge
 from meanparity.audit import audit, parity_certificate
-from meanparity.audit.betting import _part_means, difference_bound, upper_bound
+from meanparity.audit.betting import _part_means, difference_bounds, upper_bound
 from meanparity.audit.certificate import betting_bounds
 from meanparity.audit.checks import format_number
 from meanparity.audit.moments import Moments
@@ -105,6 +105,8 @@ def test_bets_are_those_of_the_oracle(kind, error):
     expected = oracle.upper_bound(values.tolist(), error, 200)
     assert upper_bound(values, error, 1 / 200) == pytest.approx(expected)
     assert values.mean() < expected or error == 0.3
+    above = upper_bound(values, error, 1 / 200, least=0.5)
+    assert above == pytest.approx(max(expected, 0.5))
 
 
 def test_bounds_of_two_groups_spelled_out():
@@ -112,9 +114,13 @@ def test_bounds_of_two_groups_spelled_out():
     x, s = rng.random(90), np.repeat(["a", "b"], [60, 30])
     found = dict(certify(x, s, bounds=(0, 1), random_state=4).bounds)
     for own, n_others in (("a", 30), ("b", 60)):
-        difference = difference_bound(x[s == own], x[s != own], 1.0, 0.05 * 0.9, 4)
-        limit = 1 - proportions.exact_limits(90 - n_others, 90, 0.005)[0]
-        assert found[own] == pytest.approx(limit * difference)
+        strict, loose = difference_bounds(x[s == own], x[s != own], 1.0, (0.04, 0.075), 4)
+        likely, wide = (
+            1 - proportions.exact_limits(90 - n_others, 90, p)[0] for p in (0.14, 0.005)
+        )
+        assert strict > loose
+        assert likely < wide
+        assert found[own] == pytest.approx(max(likely * strict, wide * loose))
 
 
 @pytest.mark.slow
@@ -132,6 +138,17 @@ def test_bounds_by_betting_are_sharp():
             s = (rng.random(400) < 0.25).astype(int)
             bounds.append(certify(draw(400), s, bounds=(0, 1), random_state=i).bound)
         assert np.median(bounds) <= 0.6 * 0.41
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case", [c for c in CERTIFIED if c.kind == "rate 0.5" and c.layout == "100 / 300"], ids=str
+)
+def test_bounds_by_betting_are_sharp_and_hold_where_the_variance_is_largest(case):
+    """Rates of 0.7 or 0.3 in the group and 0.5 elsewhere: a gap of 0.15, and a bound of 0.24."""
+    found = simulate_certificate(case, 500, 499)
+    assert found["betting, median"] <= 0.6 * 0.41
+    assert found["betting fails"] <= 0.05
 
 
 def test_pairs_use_every_row_once():

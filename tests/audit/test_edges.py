@@ -85,7 +85,9 @@ def test_intervals_of_a_covariance_are_those_of_normal_statistics_for_many_rows(
 
 def test_the_spread_of_a_group_counts_as_far_as_it_is_known():
     """Fifty rows of normal values are worth as much as what all groups show together."""
-    pool = Pool(np.random.default_rng(0).normal(size=400), spread=1.0, skewness=0.0, kurtosis=3.0)
+    pool = Pool(
+        np.random.default_rng(0).normal(size=400), None, spread=1.0, skewness=0.0, kurtosis=3.0
+    )
     groups = Groups.from_columns(np.repeat(["a", "b"], [51, 151]))
     x = np.concatenate([np.tile([-1.0, 1.0], 26)[:51], np.tile([-1.0, 1.0], 76)[:151]])
     moments = Moments.from_values(3 * x, groups)

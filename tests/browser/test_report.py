@@ -34,11 +34,9 @@ def path(model, tmp_path_factory):
         sensitive = pd.DataFrame({"sex": S[rows]})
         constrained = name == "training rows"
         parts.append(PredictedRows(name, fair, free, sensitive, Y[rows], constrained=constrained))
-    report = make_report(
-        parts, comparison=model.tradeoff_.comparison, position=0.0, target="salary"
-    )
+    made = make_report(parts, comparison=model.tradeoff_.comparison, position=0.0, target="salary")
     found = tmp_path_factory.mktemp("page") / "report.html"
-    report.save(found)
+    made.save(found)
     return found
 
 
@@ -156,6 +154,34 @@ def test_hostile_names_are_text(opened, tmp_path):
     assert shown == sorted(names)
     assert page.get_by_text("<i>a</i>", exact=True).count() > 0
     assert page.locator("main b, main i, main u, main img").count() == 0
+
+
+@pytest.mark.parametrize("width", [390, 500, 1200])
+def test_long_names_and_numbers_stand_whole_in_charts(opened, tmp_path, width):
+    """Names that differ in their last letters can be told apart, and no digit is cut off."""
+    names = [f"union=no: sex=female, region=north, black={answer}" for answer in ("no", "yes")]
+    rng = np.random.default_rng(1)
+    s, x = np.repeat(names, 30), rng.normal(size=(60, 3))
+    y = 40_000.0 * (x[:, 0] + rng.normal(size=60) + (s == names[0]))
+    model = ParityKernelRidge(kernel="rbf").fit(x, y, sensitive_features={"who": s})
+    made = model.report(x, y, sensitive_features={"who": s}, name="people", target="pay")
+    made.save(tmp_path / "long.html")
+    page = opened(tmp_path / "long.html", viewport={"width": width, "height": 800})
+    shown = page.eval_on_selector_all(
+        "#distributions text:has(tspan)",
+        "all => all.map(t => [...t.querySelectorAll('tspan')].map(l => l.textContent).join(' '))",
+    )
+    assert shown == names
+    left = "t => t.getBoundingClientRect().left - t.closest('svg').getBoundingClientRect().left"
+    for chart in ("distributions", "tradeoff"):
+        edges = page.eval_on_selector_all(f"#{chart} text", f"all => all.map({left})")
+        assert min(edges) >= 0
+    assert page.evaluate(
+        "[...document.querySelectorAll('#mse, #rmse')].every(e => e.getClientRects().length == 1"
+        " && e.scrollWidth <= e.clientWidth && e.offsetHeight < 40)"
+    )
+    ticks = [t for t in page.locator("#tradeoff text").all_text_contents() if t[0].isdigit()]
+    assert max(map(len, ticks)) == len("1,234,567,890")
 
 
 def test_a_million_rows_are_a_small_page(opened, tmp_path):

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from meanparity import ParityRidge, ParityWarning
 from meanparity import __version__ as version
 from meanparity.cli.app import app
+from meanparity.cli.fit import fit
 from meanparity.cli.options import working
 from meanparity.metrics import mean_parity_gap
 from meanparity.persistence import load, read
@@ -243,7 +244,7 @@ def test_every_warning_is_shown_once_and_in_words(capsys):
         warnings.warn("An old name.", DeprecationWarning, stacklevel=1)  # Python hides these too
         raise ValueError("later")
 
-    with pytest.raises(ValueError, match="later"), working():
+    with pytest.raises(ValueError, match="later"), working(fit):
         work()
     assert capsys.readouterr().err.splitlines() == [
         "meanparity: warning (ConvergenceWarning): The fit did not converge.",

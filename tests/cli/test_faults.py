@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import resource
 import signal
 import subprocess
 import sys
@@ -30,6 +31,23 @@ def test_tables_say_what_to_install():
     code = "import sys; sys.modules['pandas'] = None; import meanparity.tables"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "needs pandas. Run: pip install 'meanparity[cli]'" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("kibibytes", [60_000, 500_000, 2_000_000])
+def test_a_limit_on_addresses_leads_to_one_sentence(kibibytes, tmp_path):
+    """Imports would fail, in words of the system's linker or of OpenBLAS."""
+    table = tmp_path / "pay.csv"
+    pd.DataFrame({"sex": ["F", "M"] * 30, "x": range(60), "pay": range(60)}).to_csv(table)
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_AS, (1024 * kibibytes, 1024 * kibibytes))
+
+    asked = ("fit", table, "--target", "pay", "--sensitive", "sex")
+    status, printed, errors = call(*asked, preexec_fn=limited)
+    assert (status, printed) == (1, "")
+    assert errors.startswith("meanparity: The limit on addresses (ulimit -v) leaves ")
+    assert errors.endswith(" GiB, although they use less memory. Raise the limit.\n")
+    assert call("fit", "--help", preexec_fn=limited)[0] == 0
 
 
 @pytest.mark.parametrize("value", ["1e308", "inf", "-1e200"])
@@ -110,3 +128,21 @@ def test_fit_says_which_rows_a_model_file_holds(model, minimal, tmp_path):
     )
     computed = "The group of each person of a pool can be computed"
     assert (computed in text) == (model == "kernel" and minimal)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a = " + "[" * 5000 + "]" * 5000, "has values inside each other, too deep to read."),
+        ("a = " + "9" * 5000, "is not a TOML file: Exceeds the limit"),
+        ("#" * 2**20 + "\n", "is larger than 1 MiB, which no configuration file needs."),
+    ],
+)
+def test_a_hostile_configuration_file_is_refused_in_one_line(content, message, tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text(content)
+    asked = ("audit", "people.csv", "--target", "pay", "--sensitive", "sex", "--config", path)
+    status, _, errors = call(*asked)
+    assert status == 1
+    assert errors.startswith(f"meanparity: own.toml {message}")
+    assert errors.count("\n") == 1

@@ -316,7 +316,10 @@ def test_compare_is_readable_at_eighty_columns_and_says_how_methods_were_set(fit
         output = invoke(*arguments, *more, "--rows", "120", "-o", tmp_path / "m.csv").stdout
         lines = output.splitlines()
         assert max(map(len, lines[:-1])) <= 80
-        assert "the paper's settings, which were not tuned to this table" in " ".join(lines[:4])
+        said = " ".join(" ".join(lines[:4]).split(": ")[0].split())
+        assert said.startswith("Only the first two lines were tuned to this table (")
+        assert said.endswith("the paper's settings, which were not tuned to this table")
+        assert "'meanparity, untuned' among them" in said
         found = read_frame(tmp_path / "m.csv").set_index("method")
         for method, row in found.iterrows():
             shown = next(line for line in lines if line.startswith(f"{method}  "))
@@ -327,3 +330,17 @@ def test_compare_is_readable_at_eighty_columns_and_says_how_methods_were_set(fit
     assert "in each stratum of grade" in " ".join(output.split())
     assert found.loc["meanparity, unfairness 0", "sum of gaps, training"] < 1e-6
     assert found.loc["Barycenter", "sum of gaps, training"] > 1e4  # equal over all rows, not there
+
+
+def test_audit_points_out_identifiers_and_lists_no_more_than_a_few(tmp_path):
+    frame = people(100)
+    frame["who"] = [f"p{i}" for i in range(len(frame))]
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    found = invoke("audit", tmp_path / "a.csv", "--target", "pay", "--sensitive", "who")
+    assert "'who' has 100 different texts in 100 rows, so most groups have one row" in found.stderr
+    assert ", and 80 more." in found.stdout
+    assert "gap: a group's mean minus the overall mean." in found.stdout
+    more = ("--control", "sex", "--within", "1")
+    arguments = ("audit", tmp_path / "a.csv", "--target", "pay", "--sensitive", "who", *more)
+    text = invoke(*arguments, status=3)
+    assert "minus the mean of the stratum" in text.stdout

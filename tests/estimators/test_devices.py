@@ -10,7 +10,10 @@ import pytest
 from meanparity import (
     ConjugateGradient,
     Dense,
+    MeanParity,
+    Newton,
     Nystrom,
+    ParityKernelRegressor,
     ParityKernelRidge,
     ParityKernelRidgeCV,
     ResidualParity,
@@ -81,6 +84,27 @@ def test_fits_and_predictions_are_those_of_the_cpu(device, solver, fit):
     for budget in (0.02, 0.1):
         one, other = (m.tradeoff_.for_gap(budget).predict(X_new) for m in (on_cpu, there))
         assert other == pytest.approx(one, rel=0, abs=1e-8)
+
+
+@pytest.mark.parametrize("fit", ["plain", "weights", "pool", "strata"])
+@pytest.mark.parametrize("scale", ["score", "response"])
+def test_newton_steps_are_those_of_the_cpu(device, fit, scale):
+    X, y, s = table()
+    counts, settings = np.random.default_rng(2).poisson(np.exp(y[:, 0] / 2)), FITS[fit](X, s)
+    on_cpu, there = (
+        ParityKernelRegressor(
+            kernel="rbf",
+            gamma=0.2,
+            loss="poisson",
+            solver=Newton(device=place),
+            constraint=MeanParity(scale=scale),
+        ).fit(X, counts, sensitive_features=s, **settings)
+        for place in ("cpu", device)
+    )
+    X_new = table(seed=1)[0]
+    assert there.predict(X_new) == pytest.approx(on_cpu.predict(X_new), rel=1e-8)
+    assert there.solver_info_.device == device
+    assert there.parity_residual_ <= 1e-12
 
 
 def test_what_a_fit_says_about_its_precision(device):

@@ -58,6 +58,9 @@ def test_small_groups_are_named_with_sizes_and_standard_errors(estimator, data):
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "Parity costs much", ParityWarning)
         estimator(constraint=MeanParity(min_group_size=0)).fit(X, y, sensitive_features=s)
+        warnings.filterwarnings("ignore", "Only a constant", ParityWarning)
+        pooled = ParityRidge(constraint=MeanParity(pooling=1.0)).fit(X, y, sensitive_features=s)
+    assert set(pooled.gap_limits_.labels) >= {"few", "one"}, "which says what is known of them"
     with pytest.warns(ParityWarning, match=r"1 group of fewer than 2 rows: one \(1 row, standard"):
         estimator(constraint=MeanParity(min_group_size=2)).fit(X, y, sensitive_features=s)
     for wrong in (-1, 2.5, "few", True, None):

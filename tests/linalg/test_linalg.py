@@ -390,6 +390,20 @@ def test_available_memory_heeds_every_control_group_above_the_process(
     assert memory.available_bytes() == 0
 
 
+def test_available_memory_heeds_the_amount_above_which_processes_are_slowed(tmp_path, monkeypatch):
+    machine = Machine(tmp_path, 2)
+    monkeypatch.setattr(memory, "_PROCESS", machine.process)
+    machine.enter("/user.slice")
+    machine.limit("user.slice", 9000, 1000)
+    high = machine.mount / "user.slice" / "memory.high"
+    high.write_text("max\n")
+    assert memory.available_bytes() == 8000
+    high.write_text("5000\n")
+    assert memory.available_bytes() == 4000
+    machine.limit("user.slice", "max", 1000)
+    assert memory.available_bytes() == 4000
+
+
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("path", ["/docker/abc/inner", "/../../inner", "/inner"])
 def test_available_memory_heeds_the_container_that_a_process_is_in(
@@ -431,7 +445,7 @@ except MemoryError as error:
         ("dense", 400, "kernel matrix of 6,000 rows needs 274.66 MiB, but only"),
         ("dense", 1500, "SolverInfo"),
         ("auto", 500, "does not fit into"),
-        ("auto", 100, "Choosing 500 landmarks needs 45.78 MiB, but only 0 bytes are free"),
+        ("auto", 250, "Choosing 500 landmarks needs 45.78 MiB, but only 0 bytes are free"),
     ],
 )
 def test_a_limit_on_addresses_leads_to_advice(solver, room, expected):
@@ -443,6 +457,85 @@ def test_a_limit_on_addresses_leads_to_advice(solver, room, expected):
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
     assert expected in done.stdout
+
+
+TIGHT = """
+import resource, sys, warnings
+import numpy as np, psutil
+from sklearn.linear_model import Ridge
+from meanparity import (
+    Nystrom, ParityAdjusted, ParityKernelClassifier, ParityKernelRegressor, ParityKernelRidge,
+    ParityKernelRidgeCV, ParityRidge, ParityRidgeCV,
+)
+from meanparity.baselines import BarycenterRegressor
+warnings.simplefilter("ignore")
+X = np.random.default_rng(0).normal(size=(20_000, 300))
+s, rows = np.arange(20_000) % 2, slice(2000)
+models = [
+    ParityRidge(), ParityRidgeCV(), BarycenterRegressor(), ParityAdjusted(Ridge()),
+    ParityKernelRidge(kernel="rbf", solver="dense"), ParityKernelRidgeCV(kernel="rbf"),
+    ParityKernelRidge(kernel="rbf", solver="conjugate_gradient"),
+    ParityKernelRidge(kernel="rbf", solver=Nystrom(n_components=50)),
+    ParityKernelRegressor(kernel="rbf", loss="huber"), ParityKernelClassifier(kernel="rbf"),
+]
+room = psutil.Process().memory_info().vms + 60 * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+calls = [lambda: ParityRidge().fit(X, X[:, 0], sensitive_features=s)]
+for model in models:
+    y = X[rows, 0] > 0 if isinstance(model, ParityKernelClassifier) else X[rows, 0]
+    calls.append(lambda m=model, y=y: m.fit(X[rows], y, sensitive_features=s[rows]))
+calls.append(lambda: models[7].partial_fit(X[rows], X[rows, 0], sensitive_features=s[rows]))
+calls.append(lambda: models[0].fit("rows.parquet", "y", sensitive_features="s"))
+for call in calls:
+    try:
+        call()
+    except MemoryError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_where_addresses_are_too_few_for_the_blas_every_fit_is_refused(threads):
+    """OpenBLAS would end the process, or try to allocate its buffers for ever; so would PyArrow."""
+    done = subprocess.run(
+        [sys.executable, "-c", TIGHT],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": threads},
+    )
+    *fits, file = done.stdout.splitlines()
+    assert len(fits) == 12
+    for refused in (*fits, file):
+        assert "The limit on addresses (ulimit -v) leaves" in refused
+        assert refused.endswith("MiB, although they use less memory. Raise the limit.")
+    assert all("their threads need 128.00 MiB" in refused for refused in fits)
+    assert "their threads need 128.00 MiB" not in file
+
+
+BEFORE_PREDICT = """
+import resource, psutil
+import numpy as np
+from meanparity import ParityRidge
+X = np.random.default_rng(0).normal(size=(50, 2))
+model = ParityRidge().fit(X, X[:, 0], sensitive_features=np.arange(50) % 2)
+room = psutil.Process().memory_info().vms + 60 * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+model.predict(X)
+"""
+
+
+def test_where_addresses_are_too_few_for_the_blas_predict_is_refused():
+    done = subprocess.run(
+        [sys.executable, "-c", BEFORE_PREDICT],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("MemoryError: The limit on addresses (ulimit -v) leaves")
 
 
 @pytest.mark.parametrize(

@@ -189,5 +189,5 @@ def test_threads_are_restored_after_an_error(two_threads):
 
 def test_blocks_are_worked_on_one_by_one_where_addresses_are_limited(monkeypatch):
     """A thread takes 64 MiB of addresses for its memory alone."""
-    monkeypatch.setattr(memory, "_free_addresses", lambda: [-(2**20)])
+    monkeypatch.setattr(memory, "free_addresses", lambda: 2**28)
     assert set(ordered_map(lambda _: threading.get_ident(), range(4))) == {threading.get_ident()}

@@ -35,16 +35,17 @@ def stored(K):
 
 
 def adjusted(K, n, rng):
-    """K centred, scaled and deflated: spelled out, and as an adjusted matrix."""
-    shares, root = rng.uniform(0.5, 2, n), rng.uniform(0, 2, n)
+    """K centred, scaled, deflated and scaled again: spelled out, and as an adjusted matrix."""
+    shares, root, again = rng.uniform(0.5, 2, n), rng.uniform(0, 2, n), rng.uniform(0.5, 1, n)
     root[::5] = 0.0
     V, signs = 0.1 * rng.standard_normal((n, 3)) / np.sqrt(n), np.array([1.0, -1.0, 1.0])
     shares /= shares.sum()
     H = np.eye(n) - np.outer(np.ones(n), shares)
     expected = root[:, None] * (H @ K @ H.T) * root - (V * signs) @ V.T
+    expected = again[:, None] * expected * again
     centred, row_means = stored(K).centre(shares)
     assert np.allclose(row_means, K @ shares, rtol=0, atol=1e-14)
-    return expected, centred.scale(root).deflate(V, signs)
+    return expected, centred.scale(root).deflate(V, signs).scale(again)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 255, 256, 257, 700, 1300])

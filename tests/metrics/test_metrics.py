@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from meanparity.metrics import (
     group_means,
     max_mean_gap,
     mean_parity_gap,
+    selection_rates,
     wasserstein_gap,
 )
 from tests.oracles import dpd, norm_of_cov, smd
@@ -81,6 +84,22 @@ def test_several_outputs():
         each = [metric(None, column, sensitive_features=s) for column in values.T]
         assert np.allclose(both, each)
     assert group_means(None, values, sensitive_features=s)[0].tolist() == [2.0, 5.0]
+
+
+def test_means_and_rates_of_groups_as_a_data_frame():
+    s = {"sex": ["F", "F", "M"], "union": [1, 0, 0]}
+    found = group_means(None, [1.0, 2.0, 6.0], sensitive_features=s)
+    assert found == {("F", 0): 2.0, ("F", 1): 1.0, ("M", 0): 6.0}
+    expected = {"sex": ["F", "F", "M"], "union": [0, 1, 0], "mean": [2.0, 1.0, 6.0]}
+    assert found.to_frame().to_dict("list") == expected
+    rates = selection_rates(
+        None, [1, 0, 1], sensitive_features=pd.Series(["a", "a", "b"], name="s")
+    )
+    assert rates.to_frame().to_dict("list") == {"s": ["a", "b"], "rate": [0.5, 1.0]}
+    assert pickle.loads(pickle.dumps(rates)).to_frame().equals(rates.to_frame())
+    several = group_means(None, [[1.0, 2.0], [3.0, 4.0]], sensitive_features=["a", "b"]).to_frame()
+    assert several.columns[1:].tolist() == ["mean_0", "mean_1"]
+    assert several["mean_1"].tolist() == [2.0, 4.0]
 
 
 def test_constants_have_no_gap():

@@ -303,6 +303,6 @@ def test_groups_of_strata_are_named_by_both():
     x, s, grade = np.arange(8.0), list("abababab"), list("xxxxyyyy")
     audited = audit(x, sensitive_features=s, control_features={"grade": grade})
     summary = summed_up([4, 4], [0.0, 0.0], [0.2, 0.1])
-    names = ("x: a", "x: b", "y: a", "y: b")
+    names = ("grade=x: a", "grade=x: b", "grade=y: a", "grade=y: b")
     summary = replace(summary, before=audited, after=audited, names=names)
     assert [row["group"] for row in group_table(summary)] == list(names)

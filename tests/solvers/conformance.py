@@ -24,7 +24,6 @@ from meanparity.constraints import CovarianceParity, Functionals, MeanParity, Re
 from meanparity.data.groups import Cells
 from meanparity.data.rows import Rows
 from meanparity.kernels import Kernel
-from meanparity.linalg import memory
 from meanparity.solvers import Dense
 from meanparity.solvers.features import KernelFeatures, LinearFeatures
 from meanparity.solvers.problem import ConstrainedProblem, Solution, Solver
@@ -654,9 +653,13 @@ class SolverConformance(ABC):
         """A problem for which the solver needs more than the 16 MiB that always fit."""
         return plain_problem(1500, 2, Kernel("rbf"))
 
+    # where free bytes are looked up
+    memories: ClassVar[tuple[str, ...]] = ("meanparity.linalg.memory.available_bytes",)
+
     def test_too_little_memory_is_refused(self, monkeypatch):
         problem = self.large_problem()
-        monkeypatch.setattr(memory, "available_bytes", lambda: 2**20)
+        for place in self.memories:
+            monkeypatch.setattr(place, lambda *_: 2**20)
         with pytest.raises(MemoryError, match=self.too_large) as caught:
             self.solve(problem)
         assert "but only 1.00 MiB are free. " in str(caught.value)

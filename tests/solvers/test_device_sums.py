@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from unittest.mock import MagicMock
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from meanparity import Nystrom, ParityKernelRidge
 from meanparity.data.groups import Cells
 from meanparity.kernels import Kernel
 from meanparity.linalg.device import Device, resolve_device
-from meanparity.solvers import sums
+from meanparity.solvers import device_sums, sums
 from meanparity.solvers.features import KernelFeatures
 from meanparity.solvers.sums import sum_cells, sum_rows
 
@@ -51,6 +54,23 @@ def test_sums_of_all_rows_and_of_cells(device, monkeypatch, precision, weighted,
     close(sum_cells(there, X, of_cells), sum_cells(on_cpu, X, of_cells), 1e-11)
 
 
+@pytest.mark.parametrize("in_loss", [True, False])
+def test_products_have_the_shapes_of_those_of_the_cpu(device, in_loss):
+    rng = np.random.default_rng(3)
+    X, left = rng.standard_normal((50, 3)), rng.standard_normal((2, 50))
+    root = rng.uniform(0, 2, 50) if in_loss else None
+    kernel, members = Kernel("rbf", gamma=0.3), (np.arange(50) % 4, np.ones(50), 4)
+    on_cpu, there = (
+        KernelFeatures.from_landmarks(kernel, None, X[:7], np.float64, place)
+        for place in (None, device)
+    )
+    expected = sums._products(on_cpu, X, left, members, root)
+    found = device_sums.device_products(there, X, left, members, root)
+    for mine, other in zip(found, expected, strict=True):
+        assert mine.shape == other.shape
+        assert np.allclose(mine, other, rtol=0, atol=1e-11)
+
+
 def test_batches_and_statistics_are_summed_there(device):
     rng, n = np.random.default_rng(1), 600
     X, s = rng.standard_normal((n, 3)), np.resize(["a", "b", "c"], n)
@@ -68,3 +88,22 @@ def test_batches_and_statistics_are_summed_there(device):
         predicted.append(model.fit_statistics(mine + theirs).predict(X))
     for other in predicted[1:]:
         assert np.allclose(other, predicted[0], rtol=0, atol=1e-9)
+
+
+def test_rows_of_a_file_are_summed_there(device, tmp_path, monkeypatch):
+    rng, n = np.random.default_rng(2), 900
+    frame = pd.DataFrame(rng.standard_normal((n, 3)), columns=list("uvw"))
+    features = frame.copy()
+    frame["s"], frame["y"] = np.resize(["a", "b", "c"], n), np.sin(frame["u"])
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=200)
+    products = MagicMock(wraps=device_sums.device_products)
+    monkeypatch.setattr(device_sums, "device_products", products)
+    predicted = []
+    for place in ("cpu", device):
+        solver = Nystrom(landmarks=features.to_numpy()[:40], device=place)
+        model = ParityKernelRidge(kernel="rbf", gamma=0.2, fit_intercept=True, solver=solver)
+        model.fit(tmp_path / "rows.parquet", "y", sensitive_features="s")
+        assert model.parity_residual_ <= 1e-12
+        assert products.called == (place != "cpu")
+        predicted.append(model.predict(features))
+    assert np.allclose(*predicted, rtol=0, atol=1e-9)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,6 +48,21 @@ def test_parity_is_exact_on_all_rows_that_were_fitted(small_batches, path, model
     assert np.isin(train.fair.round(6), predicted[rows].round(6)).all()
     assert "landmarks" in fitted.selection or model == "linear"
     assert fitted.report().summaries[0].n_groups == 4
+
+
+def test_progress_says_how_many_rows_are_done_and_what_is_left(small_batches, path, monkeypatch):
+    monkeypatch.setattr(large_files, "SAMPLE_ROWS", 400)
+    said = []
+    fit_table(path, ROLES, model="linear", progress=said.append)
+    passes = {"fitting": [], "predicting": []}
+    for message in said:
+        found = re.fullmatch(r"(\w+): ([\d,]+) of 1,000 rows, about \d+ s left", message)
+        if found:
+            passes[found[1]].append(int(found[2].replace(",", "")))
+    for done in passes.values():
+        assert done == sorted(set(done))
+        assert len(done) > 2
+        assert done[-1] == 1000
 
 
 def test_a_sample_of_everything_gives_the_fit_in_memory(small_batches, path):

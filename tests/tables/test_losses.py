@@ -126,3 +126,10 @@ def test_a_loss_that_fits_no_fold_is_named_without_an_infinite_error(monkeypatch
     fitted = fit_table(people("poisson"), ROLES, model="linear")
     assert "the poisson loss cannot be fitted to all folds" in fitted.selection
     assert "inf" not in fitted.selection
+
+
+def test_a_long_tail_on_both_sides_is_not_that_of_amounts():
+    around = np.concatenate([np.ones(40), [9.0]])
+    y = np.concatenate([10 - around, 10 + around])
+    assert y.min() > 0
+    assert recognise_loss(y) == "squared"

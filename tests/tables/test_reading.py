@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import time
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from openpyxl.utils import get_column_letter
 
+from meanparity.linalg import memory
 from meanparity.persistence import read, save
-from meanparity.tables import Roles, fit_table, read_frame, reading, score_file
+from meanparity.tables import Roles, fit_table, read_frame, reading, score_file, write_frame
 from meanparity.tables.reading import TableFile
 from tests.cli.test_commands import run
 
@@ -173,6 +178,19 @@ def test_damaged_feather_files_are_refused_in_one_sentence(compression, tmp_path
     assert all(any(part in message for part in expected) for message in refused)
 
 
+def test_a_feather_file_whose_text_overlaps_is_refused(tmp_path):
+    """Its size is right, and only a look at every offset tells that it is damaged."""
+    offsets = pa.py_buffer(np.array([0, 6, 2, 8], np.int32).tobytes())
+    text = pa.Array.from_buffers(pa.string(), 3, [None, offsets, pa.py_buffer(b"abcdefgh")])
+    path = tmp_path / "people.feather"
+    with pa.OSFile(str(path), "wb") as file:
+        table = pa.table({"pay": [1.0, 2.0, 3.0], "sex": text})
+        with pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    with pytest.raises(ValueError, match="cannot be read as feather"):
+        read_frame(path)
+
+
 def test_what_a_table_takes_in_memory_follows_from_its_rows_not_from_its_bytes(
     tmp_path, monkeypatch
 ):
@@ -183,3 +201,70 @@ def test_what_a_table_takes_in_memory_follows_from_its_rows_not_from_its_bytes(
     monkeypatch.setattr("meanparity.linalg.memory.available_bytes", lambda: 50 * 2**20)
     with pytest.raises(MemoryError, match=r"The table in a\.parquet needs 76\.29 MiB"):
         read_frame(tmp_path / "a.parquet")
+
+
+SHEET = '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+
+
+def workbook_of(path, rows):
+    """A workbook whose sheet has these rows, as XML."""
+    write_frame(pd.DataFrame({"a": [1]}), path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = f"{SHEET}{rows}</sheetData></worksheet>".encode()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, part in parts.items():
+            archive.writestr(name, sheet if name.startswith("xl/worksheets/") else part)
+
+
+NAMES = '<row><c t="str"><v>sex</v></c><c t="str"><v>pay</v></c></row>'
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (NAMES + '<row><c r="XFD1"><v>1</v></c></row>' * 9000, "row 2 of the sheet has 16384"),
+        ('<row><c r="XFD1"><v>1</v></c></row>' * 9000, "column 1 of the sheet has no name"),
+    ],
+)
+def test_a_small_workbook_of_many_wide_rows_is_refused_at_the_first(rows, message, tmp_path):
+    """Each row takes 40 bytes before compression, and 128 KiB in memory."""
+    path = tmp_path / "people.xlsx"
+    workbook_of(path, rows)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=message):
+            read_frame(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**25
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_cells_of_a_workbook_are_compared_with_free_memory_while_they_are_read(
+    tmp_path, monkeypatch
+):
+    path, width = tmp_path / "people.xlsx", 2000
+    names = "".join(f'<c t="str"><v>c{j}</v></c>' for j in range(width))
+    last = f'<row><c r="{get_column_letter(width)}1"><v>1</v></c></row>'
+    workbook_of(path, f"<row>{names}</row>" + last * 600)
+    assert read_frame(path).shape == (600, width)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2**25)
+    with pytest.raises(MemoryError, match=r"The table in people\.xlsx needs 64\.00 MiB"):
+        read_frame(path)
+
+
+@pytest.mark.parametrize("line", [b"F,1\n", b"x"])
+def test_a_small_compressed_table_is_compared_with_free_memory_as_large_as_it_is(
+    line, tmp_path, monkeypatch
+):
+    """It may have one line only, which a reader by lines would hold."""
+    path = tmp_path / "people.csv.gz"
+    path.write_bytes(gzip.compress(b"sex,pay\n" + line * (2**23 // len(line))))
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2**24)
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryError, match=r"people\.csv\.gz needs .*free"):
+            read_frame(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()

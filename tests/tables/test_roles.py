@@ -16,3 +16,12 @@ def test_twenty_columns_are_listed_at_most(n, end):
         Roles("pay", ("sex",)).check(frame, "The table")
     listed = ", ".join(names[:20])
     assert str(error.value).endswith(f"Its columns are: {listed}{end}")
+
+
+def test_a_target_of_two_words_is_refused_with_numbers_for_them():
+    frame = pd.DataFrame({"sex": ["F", "M"] * 20, "x": range(40), "y": ["yes", "no"] * 20})
+    with pytest.raises(ValueError, match=r"has 'yes' in row 1.* \(0 for 'no' and 1 for 'yes'\)\."):
+        Roles("y", ("sex",)).numbers(frame, "y")
+    frame.loc[0, "y"] = "perhaps"
+    with pytest.raises(ValueError, match=r"convert this one to numbers\."):
+        Roles("y", ("sex",)).numbers(frame, "y")

@@ -16,6 +16,7 @@ from meanparity import (
 from meanparity.losses import Quantile, resolve_loss
 from meanparity.persistence import load, save
 from meanparity.solvers import LBFGS, Nystrom
+from meanparity.solvers.minimisation import Minimisation
 from meanparity.tradeoff.budgets import UnreachableError
 
 KINDS = ("gap", "smd", "norm")
@@ -313,14 +314,32 @@ def test_ends_are_those_of_the_dial():
 
 
 @pytest.mark.filterwarnings("ignore:No function of this space")
-def test_targets_out_of_reach():
+@pytest.mark.parametrize("sign", [1, -1])
+def test_targets_out_of_reach(sign):
     rng = np.random.default_rng(0)
     X, s = rng.standard_normal((60, 2)), np.repeat(np.arange(6), 10)
-    y = X[:, 0] + 0.3 * rng.standard_normal(60) + (s == 2)
+    y = X[:, 0] + 0.3 * rng.standard_normal(60) + sign * (s == 2)
     model = ParityKernelRegressor(loss="huber", constraint=ResidualParity())
     tradeoff = model.fit(X, y, sensitive_features=s).tradeoff_
-    with pytest.raises(UnreachableError, match="No function of this space"):
+    left = np.abs(tradeoff.solution.gaps[0]).max()
+    with pytest.raises(UnreachableError, match=f"of the constrained fit is {left:.3g}. Allow"):
         tradeoff.for_gap(0.0)
+
+
+def test_searches_begin_at_the_free_fit(monkeypatch):
+    X, y, s = make_problem("poisson", 3)
+    tradeoff, taken, free = fitted("poisson", X, y, s).tradeoff_, [], Minimisation.free
+    assert tradeoff.solution.runs[1].n_iter > 1
+
+    def noted(self, earlier):
+        found = free(self, earlier)
+        taken.append(found.run.n_iter)
+        return found
+
+    monkeypatch.setattr(Minimisation, "free", noted)
+    tradeoff.for_gap(0.01)
+    assert len(taken) == 1
+    assert taken[0] <= 1
 
 
 def test_a_model_file_has_the_dial_only(tmp_path):

@@ -23,7 +23,13 @@ from meanparity import (
 )
 from meanparity.audit import audit
 from meanparity.datasets import load_adult, load_communities_crime, make_synthetic
-from meanparity.metrics import group_means, max_mean_gap, mean_parity_gap, selection_rates
+from meanparity.metrics import (
+    ByGroup,
+    group_means,
+    max_mean_gap,
+    mean_parity_gap,
+    selection_rates,
+)
 from meanparity.statistics import Statistics
 from meanparity.tradeoff import Tradeoff, TradeoffCurve
 
@@ -95,5 +101,7 @@ text: str = gap  # wrong
 group_means(y, y, s)  # wrong
 rates = selection_rates(y, y > 0.5, sensitive_features=s)
 worst: float = min(rates.values())
+assert_type(rates, ByGroup[float])
+rates.to_pandas()  # wrong
 found = audit(halfway.predict(X), sensitive_features=s)
 print(found.findings[0].gap_std)  # wrong

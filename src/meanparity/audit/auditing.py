@@ -20,7 +20,7 @@ from meanparity.audit.subjects import (
     make_family,
     number_subject,
 )
-from meanparity.data.groups import Groups, display_label
+from meanparity.data.groups import Groups, display_label, full_label
 from meanparity.metrics import wasserstein_gap
 
 
@@ -177,6 +177,7 @@ def audit(
         shares=shares if isinstance(shares, str) else "given",
         weight_kind=None if sample_weight is None else weight_kind,
         left_out=tuple(left_out),
+        left_out_labels=tuple(_stratum_label(rows.control, key) for key in left_out),
     )
 
 
@@ -234,6 +235,7 @@ def describe_findings(
             stratum=stratum,
             is_number=subject.is_number,
             label="" if subject.is_number or part.groups is None else _label(part.groups, key),
+            stratum_label=_stratum_label(part.control, stratum),
             **{name: values[j].item() for name, values in columns.items()},
         )
         for j, key in enumerate(subject.keys)
@@ -242,6 +244,12 @@ def describe_findings(
 
 def _label(groups: Groups, key: Any) -> str:
     return display_label(groups.columns, key if len(groups.columns) > 1 else (key,))
+
+
+def _stratum_label(control: Groups | None, key: Any) -> str:
+    if control is None:
+        return ""
+    return full_label(control.columns, key if len(control.columns) > 1 else (key,))
 
 
 def _check_shares(shares: Any, rows: AuditRows) -> FloatArray | None:

@@ -107,7 +107,7 @@ def audit_calibration(
     """
     confidence = check_probability(confidence, "confidence")
     errors = -prediction_errors(y_true, y_pred, "signed")  # checks both
-    values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
+    values, groups, weight = check_predictions(y_true, y_pred, sensitive_features, sample_weight)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     found = []
     for j, key in enumerate(groups.keys):

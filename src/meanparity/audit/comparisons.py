@@ -55,7 +55,7 @@ class Comparison(Protocol):
     def limits(self, error: float) -> Limits:
         """Limits of each difference, one fails with probability `error`: (k,) each."""
 
-    def limits_at(self, strength: float) -> Limits:
+    def limits_at(self, strength: float | FloatArray) -> Limits:
         """Limits between which a difference would have at most this strength: (k,) each."""
 
     def detectable(self, power: float) -> FloatArray:
@@ -167,7 +167,7 @@ class NumberComparison:
         """Limits at the quantiles of the drawn statistics."""
         return self._between(*self._quantiles(error))
 
-    def limits_at(self, strength: float) -> Limits:
+    def limits_at(self, strength: float | FloatArray) -> Limits:
         """Limits at a multiple of these quantiles."""
         low, high = (np.where(self.told, end, np.inf) for end in self._ends)
         with np.errstate(invalid="ignore"):  # 0·∞, where nothing is told
@@ -215,20 +215,33 @@ class ShareComparison:
         return np.ones(len(self.moments.means), dtype=bool)
 
     @cached_property
+    def _sizes(self) -> FloatArray:
+        """Number of equally weighted rows that know each proportion as well, at most: (k,).
+
+        Where rows of one value have larger weights, that are fewer than of any values.
+        """
+        moments = self.moments
+        means = np.clip(moments.means, 0.0, 1.0)
+        observed = moments.variances * (moments.counts - 1) / moments.counts
+        with np.errstate(divide="ignore", invalid="ignore"):
+            known = np.minimum(means * (1 - means) / observed, 1.0)
+        return np.asarray(np.where(moments.own_spread, known, 1.0) * moments.sizes)
+
+    @cached_property
     def _rest(self) -> Limits:
         """Proportion of all other groups, and the number of rows that know it as well: (k,)."""
         moments = self.moments
         means = np.clip(moments.means - moments.differences, 0.0, 1.0)
-        weighted = moments.shares**2 / moments.sizes
+        weighted = moments.shares**2 / self._sizes
         return means, moments.others**2 / (weighted.sum() - weighted)
 
     def limits(self, error: float) -> Limits:
         """Limits of the differences, from those of both proportions."""
         moments, (rest, rest_sizes) = self.moments, self._rest
         own = np.clip(moments.means, 0.0, 1.0)
-        return difference_limits(own, moments.sizes, rest, rest_sizes, error)
+        return difference_limits(own, self._sizes, rest, rest_sizes, error)
 
-    def limits_at(self, strength: float) -> Limits:
+    def limits_at(self, strength: float | FloatArray) -> Limits:
         """Limits at another probability of error."""
         return self.limits(self._error_at(strength))
 
@@ -255,10 +268,9 @@ class ShareComparison:
     @cached_property
     def _parts(self) -> FloatArray:
         """Variance of each group's proportion, never zero: (k,)."""
-        moments = self.moments
-        counts = moments.sizes * np.clip(moments.means, 0.0, 1.0)
-        smooth = (counts + 1) / (moments.sizes + 2)
-        return np.asarray(smooth * (1 - smooth) / moments.sizes)
+        counts = self._sizes * np.clip(self.moments.means, 0.0, 1.0)
+        smooth = (counts + 1) / (self._sizes + 2)
+        return np.asarray(smooth * (1 - smooth) / self._sizes)
 
     @cached_property
     def errors(self) -> FloatArray:
@@ -283,7 +295,7 @@ class ShareComparison:
     def detectable(self, power: float) -> FloatArray:
         """Differences from the proportion of the others, by the normal distribution: (k,)."""
         rest, rest_sizes = self._rest
-        sizes = self.moments.sizes
+        sizes = self._sizes
         noise = rest * (1 - rest) / rest_sizes
         needed = self._quantile * np.sqrt(rest * (1 - rest) / sizes + noise) + 0.5 / sizes
         found, margin = [], float(special.ndtri(power))

@@ -109,7 +109,7 @@ class CovarianceComparison:
         """Limits of the covariance, one of which fails with probability `error`: (1,) each."""
         return self._between(self._quantiles(error))
 
-    def limits_at(self, strength: float) -> Limits:
+    def limits_at(self, strength: float | FloatArray) -> Limits:
         """Limits between which the covariance would have at most this strength: (1,) each."""
         return self._between(strength * self._ends if self.told[0] else self._ends)
 

@@ -32,26 +32,36 @@ class Pool:
     ----------
     residuals : (r,) array
         Values minus the mean of their group, ``√(n/(n−1))`` times as large, with mean zero.
+    weight : (r,) array or None
+        Their weights, relative to the mean weight of their group.
     spread, skewness, kurtosis : float
-        Standard deviation and standardised moments of the residuals.
+        Standard deviation and standardised moments of the residuals, or of what they contribute to
+        a weighted mean.
     """
 
     residuals: FloatArray
+    weight: FloatArray | None
     spread: float
     skewness: float
     kurtosis: float
 
     @classmethod
-    def from_values(cls, values: FloatArray, groups: Groups, moments: Moments) -> Pool:
+    def from_values(
+        cls, values: FloatArray, groups: Groups, weight: FloatArray | None, moments: Moments
+    ) -> Pool:
         """The residuals of the groups that have at least two rows."""
         counts = moments.counts
         scale = np.sqrt(counts / np.maximum(counts - 1, 1))
         found = (values - moments.means[groups.codes]) * scale[groups.codes]
-        found = found[(counts > 1)[groups.codes]]
-        found = found - found.mean() if len(found) else found
-        spread = float(np.sqrt(np.mean(found**2))) if len(found) else 0.0
-        z = found / (spread or 1.0)
-        return cls(found, spread, float(np.mean(z**3)), float(np.mean(z**4)))
+        several = (counts > 1)[groups.codes]
+        found, relative = found[several], None
+        if weight is not None:
+            relative = (weight / (groups.sums(weight) / counts)[groups.codes])[several]
+        found = found - np.average(found, weights=relative) if len(found) else found
+        parts = found if relative is None else found * relative / np.sqrt(np.mean(relative**2))
+        spread = float(np.sqrt(np.mean(parts**2))) if len(found) else 0.0
+        z = parts / (spread or 1.0)
+        return cls(found, relative, spread, float(np.mean(z**3)), float(np.mean(z**4)))
 
     def widenings(self, moments: Moments) -> FloatArray:
         """How much wider intervals are because the residuals are few and their skewness, too: (k,).
@@ -74,26 +84,26 @@ class Pool:
         return np.asarray(np.sqrt(variances / (freedom + prior)) / self.spread)
 
     def sample_means(
-        self, size: float, weight: FloatArray | None, n_draws: int, rng: np.random.Generator
+        self, n: int, n_draws: int, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
         """Means of drawn samples, and the estimated variances of these means: (B,) each."""
-        n = len(weight) if weight is not None else int(size)
         mean, variance = np.empty(n_draws), np.empty(n_draws)
         source = self.residuals.astype(np.float32)
-        shape = None if weight is None else (weight / weight.sum()).astype(np.float32)
+        weight = None if self.weight is None else self.weight.astype(np.float32)
         step = max(1, _BATCH // n)
         for start in range(0, n_draws, step):
             part = slice(start, min(start + step, n_draws))
-            rows = source[rng.integers(0, len(source), (part.stop - start, n), dtype=np.uint32)]
-            if shape is None:
+            drawn = rng.integers(0, len(source), (part.stop - start, n), dtype=np.uint32)
+            rows = source[drawn]
+            if weight is None:
                 m = rows.mean(axis=1)
-                squares = np.einsum("ij,ij->i", rows, rows) / n - m**2
-                v = squares / (n - 1)
+                v = np.einsum("ij,ij->i", rows, rows) / n - m**2
             else:
-                m = rows @ shape
-                w = shape**2
-                v = (rows**2 @ w - 2 * m * (rows @ w) + m**2 * w.sum()) * n / (n - 1)
-            mean[part], variance[part] = m, v
+                w = weight[drawn]
+                total = w.sum(axis=1)
+                m = np.einsum("ij,ij->i", w, rows) / total
+                v = (((rows - m[:, None]) * w) ** 2).sum(axis=1) * n / total**2
+            mean[part], variance[part] = m, v / (n - 1)
         return mean, np.where(variance > 1e-10 * self.spread**2 / n, variance, 0.0)
 
     def normal_means(
@@ -126,21 +136,16 @@ def draw_statistics(
     The second value, (k,), has the factors by which intervals are widened because the pool is
     finite. A drawn group without spread gives an infinite statistic.
     """
-    pool = Pool.from_values(values, groups, moments)
+    pool = Pool.from_values(values, groups, weight, moments)
     k = len(moments.means)
     means, parts = np.empty((n_draws, k)), np.empty((n_draws, k))
     direct = _drawn_row_by_row(pool, moments.counts)
-    order = np.argsort(groups.codes, kind="stable") if weight is not None else None
-    ends = np.concatenate([[0], np.cumsum(np.bincount(groups.codes, minlength=k))])
     for j in range(k):
-        own = None
-        if weight is not None and order is not None and direct[j]:
-            own = weight[order[ends[j] : ends[j + 1]]]
         if moments.counts[j] < 2:
             means[:, j] = pool.residuals[rng.integers(0, len(pool.residuals), n_draws)]
             parts[:, j] = pool.spread**2
         elif direct[j]:
-            means[:, j], parts[:, j] = pool.sample_means(moments.counts[j], own, n_draws, rng)
+            means[:, j], parts[:, j] = pool.sample_means(int(moments.counts[j]), n_draws, rng)
         else:
             means[:, j], parts[:, j] = pool.normal_means(moments.sizes[j], n_draws, rng)
     scales = pool.scales(moments)
@@ -173,7 +178,7 @@ def _studentise(
 
 def _drawn_row_by_row(pool: Pool, counts: FloatArray) -> FloatArray:
     """Whether each group is small enough for its rows to be drawn: (k,)."""
-    few = counts <= min(200 + 20 * pool.skewness**2, 2000.0)
+    few = counts <= (min(200 + 20 * pool.skewness**2, 2000.0) if pool.weight is None else 2000.0)
     order = np.argsort(counts, kind="stable")
     affordable = np.empty(len(counts), dtype=bool)
     affordable[order] = np.cumsum(counts[order]) <= _MOST_ROWS

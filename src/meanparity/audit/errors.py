@@ -6,6 +6,7 @@ from typing import Any
 
 from meanparity.audit.auditing import audit
 from meanparity.audit.result import Audit
+from meanparity.data.refusals import refuse_other_order
 from meanparity.metrics import prediction_errors
 
 
@@ -51,5 +52,10 @@ def audit_errors(
     >>> [f.low < (-1.5 if f.group == "a" else 1.5) < f.high for f in found.findings]
     [True, True]
     """
+    names = ("control_features", "sample_weight")
+    people = {name: options[name] for name in names if name in options}
+    refuse_other_order(
+        y_pred=y_pred, y_true=y_true, sensitive_features=sensitive_features, **people
+    )
     errors = prediction_errors(y_true, y_pred, error)
     return audit(errors, sensitive_features=sensitive_features, **options)

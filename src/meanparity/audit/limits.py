@@ -6,7 +6,7 @@ import numpy as np
 
 from meanparity._typing import FloatArray
 from meanparity.audit.comparisons import Limits
-from meanparity.audit.moments import Moments
+from meanparity.audit.moments import Moments, joined
 from meanparity.audit.proportions import share_limits
 
 
@@ -15,7 +15,8 @@ def gap_limits(moments: Moments, differences: Limits, error: float) -> Limits:
 
     If the shares are sampled, the exact limits of ``1 − share`` widen those of the product by the
     method of variance estimates recovery, on the scale of logarithms where the difference has a
-    sign, so that a gap has a sign exactly when the difference has one.
+    sign, so that a gap has a sign exactly when the difference has one. Where weights depend on the
+    values, the errors of the share and of the difference are correlated.
 
     References
     ----------
@@ -26,8 +27,9 @@ def gap_limits(moments: Moments, differences: Limits, error: float) -> Limits:
     if moments.sampled:
         others = (moments.others, *share_limits(moments.others, moments.share_sizes, error))
     low, high = differences
-    above = _lower(-moments.differences, -high, -low, *others)
-    return _lower(moments.differences, low, high, *others), -above
+    agreement = moments.correlations * np.sign(moments.differences)
+    above = _lower(-moments.differences, -high, -low, *others, agreement)
+    return _lower(moments.differences, low, high, *others, agreement), -above
 
 
 def _lower(
@@ -37,13 +39,19 @@ def _lower(
     others: FloatArray,
     fewest: FloatArray,
     most: FloatArray,
+    agreement: FloatArray,
 ) -> FloatArray:
-    """Lower limit of the product of a difference and a share, each with its limits."""
+    """Lower limit of the product of a difference and a share, each with its limits.
+
+    `agreement` is the correlation of the errors of the size of the difference and of the share.
+    """
     gap = others * difference
     with np.errstate(divide="ignore", invalid="ignore"):
-        positive = gap * np.exp(-np.hypot(np.log(difference / low), np.log(others / fewest)))
-        negative = gap * np.exp(np.hypot(np.log(low / difference), np.log(most / others)))
+        nearer = joined(np.log(difference / low), np.log(others / fewest), agreement)
+        farther = joined(np.log(low / difference), np.log(most / others), agreement)
+        positive, negative = gap * np.exp(-nearer), gap * np.exp(farther)
         share = np.where(difference > 0, others - fewest, most - others)
-        either = gap - np.hypot(others * (difference - low), difference * share)
+        size = joined(others * (difference - low), np.abs(difference) * share, agreement)
+        either = np.minimum(gap - size, 0.0)
     signed = np.where(low > 0, positive, np.where(high < 0, negative, either))
     return np.asarray(np.where(np.isneginf(low), -np.inf, signed))

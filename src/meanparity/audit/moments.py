@@ -34,6 +34,9 @@ class Moments:
         Whether the shares were estimated from the same rows.
     share_sizes : (k,) array
         Number of rows that would know the share of each group as well as these rows do.
+    covariances : (k,) array
+        Covariance of the errors of each difference and of the share of all other groups; zero
+        without weights.
     """
 
     counts: FloatArray
@@ -44,6 +47,7 @@ class Moments:
     own_spread: FloatArray
     sampled: bool
     share_sizes: FloatArray
+    covariances: FloatArray
 
     @classmethod
     def from_values(
@@ -86,6 +90,14 @@ class Moments:
         noise = (squared * (1 - own_shares) ** 2 + own_shares**2 * (every - squared)) / w.sum() ** 2
         with np.errstate(divide="ignore", invalid="ignore"):
             share_sizes = own_shares * (1 - own_shares) / noise
+        covariances = np.zeros(len(total))
+        if weight is not None and len(total) > 1:
+            odds = own_shares / (1 - own_shares)
+            # sums of w²(f − m) in each group, and in all others, of which m is the mean
+            moment = groups.sums(w**2 * (values - centre))
+            inside = moment - means * squared
+            outside = moment.sum() - moment + odds * means * (every - squared)
+            covariances = -(inside / odds + outside * odds) / w.sum() ** 2
         return cls(
             counts,
             total**2 / squared,
@@ -95,6 +107,7 @@ class Moments:
             own & (counts > 1),
             sampled and shares is None,
             share_sizes,
+            covariances,
         )
 
     @cached_property
@@ -137,14 +150,35 @@ class Moments:
         return np.asarray(np.sqrt(self.shares * self.others / self.share_sizes))
 
     @cached_property
+    def correlations(self) -> FloatArray:
+        """Correlations of the errors of each difference and of the share of all others: (k,)."""
+        scale, none = self.difference_errors * self.share_errors, np.zeros(len(self.shares))
+        return np.clip(np.divide(self.covariances, scale, out=none, where=scale > 0), -1.0, 1.0)
+
+    @cached_property
     def standard_errors(self) -> FloatArray:
         """Standard errors of the gaps, ``(1 − p)(m_j − m_rest)``: (k,)."""
-        return np.hypot(self.others * self.difference_errors, self.differences * self.share_errors)
+        return joined(
+            self.others * self.difference_errors,
+            self.differences * self.share_errors,
+            self.correlations,
+        )
 
     @cached_property
     def rest_counts(self) -> FloatArray:
         """Number of rows in all other groups: (k,)."""
         return np.asarray(self.counts.sum() - self.counts)
+
+
+def joined(one: FloatArray, other: FloatArray, correlation: FloatArray) -> FloatArray:
+    """Size of the sum of two errors with this correlation.
+
+    Examples
+    --------
+    >>> float(joined(3.0, 4.0, 0.0)), float(joined(3.0, 4.0, 1.0)), float(joined(3.0, -4.0, 1.0))
+    (5.0, 7.0, 1.0)
+    """
+    return np.hypot(one + correlation * other, np.sqrt(1 - correlation**2) * other)
 
 
 def difference_variances(

@@ -13,6 +13,7 @@ from meanparity.audit.checks import require_several_groups
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import check_weights
 from meanparity.data.groups import Groups
+from meanparity.data.refusals import refuse_other_order
 from meanparity.exceptions import import_pandas
 
 _PRINTED = 10  # columns shown by print
@@ -97,6 +98,7 @@ def proxies(X: Any, *, sensitive_features: Any, sample_weight: Any = None) -> Pr
     >>> [(name, round(r2, 3)) for name, r2 in found.columns], round(found.joint, 3)
     ([('x0', 0.8), ('x1', 0.0)], 0.8)
     """
+    refuse_other_order(X=X, sensitive_features=sensitive_features, sample_weight=sample_weight)
     layout = FeatureLayout.from_table(X)
     values = layout.read(X)
     values = values.toarray() if issparse(values) else np.asarray(values, dtype=np.float64)

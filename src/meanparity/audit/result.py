@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from meanparity.audit.checks import format_number
+from meanparity.audit.table import text_table
 from meanparity.exceptions import import_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_MOST_LISTED = 20  # names in a sentence
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class GroupFinding:
         over all rows.
     label : str
         The group as text, such as "F" or "male=0, black=1".
+    stratum_label : str
+        The stratum as text.
 
     See Also
     --------
@@ -87,12 +92,15 @@ class GroupFinding:
     mean_error: float | None = None
     is_number: bool = False
     label: str = ""
+    stratum_label: str = ""
 
     @property
     def name(self) -> str:
         """The group, and its stratum if there is one, as text."""
         group = f"{self.group} (covariance)" if self.is_number else self.label or _label(self.group)
-        return group if self.stratum is None else f"{_label(self.stratum)}: {group}"
+        if self.stratum is None:
+            return group
+        return f"{self.stratum_label or _label(self.stratum)}: {group}"
 
 
 @dataclass(frozen=True)
@@ -130,6 +138,8 @@ class Audit:
         What the weights were said to mean, if there were any.
     left_out : tuple
         Strata that contain only one group, in which nothing can be compared.
+    left_out_labels : tuple of str
+        These strata as text.
 
     See Also
     --------
@@ -161,6 +171,7 @@ class Audit:
     shares: str
     weight_kind: str | None
     left_out: tuple[Hashable, ...] = ()
+    left_out_labels: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as plain Python objects."""
@@ -200,20 +211,19 @@ class Audit:
             ["mean", *(number(f.mean) for f in found)],
             ["gap", *(number(f.gap) for f in found)],
             [f"{100 * self.confidence:g} % interval", *intervals],
-            column("p", [_format_p(f.p_value) for f in found]),
-            column("p (adjusted)", [_format_p(f.p_adjusted) for f in found]),
-            column("detectable", [number(f.detectable) for f in found]),
         ]
         if self.within is not None:
             shown = ["yes" if f.equivalent else "not shown" for f in found]
-            columns.append([f"within ±{self.within:g}", *shown])
+            columns.append([f"within\n±{self.within:g}", *shown])
+        columns += [
+            column("p", [_format_p(f.p_value) for f in found]),
+            column("p\n(adjusted)", [_format_p(f.p_adjusted) for f in found]),
+            column("detect-\nable", [number(f.detectable) for f in found]),
+        ]
         if any(f.mean_error is not None for f in found):
             errors = ["" if f.mean_error is None else number(f.mean_error) for f in found]
-            columns.append(["mean error", *errors])
-        for i, cells in enumerate(columns):
-            width, adjust = max(map(len, cells)), str.rjust if i else str.ljust
-            columns[i] = [adjust(cell, width) for cell in cells]
-        return ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+            columns.append(["mean\nerror", *errors])
+        return text_table(columns, beside=4 if self.within is None else 5)
 
     def _sentences(self) -> list[str]:
         lines = [f"{self.n_rows:,} rows, overall mean {format_number(self.mean)}."]
@@ -228,25 +238,34 @@ class Audit:
             lines.append(_SHARES[self.shares])
         if self.weight_kind is not None:
             lines.append(_WEIGHTS[self.weight_kind])
+        if any(f.is_number for f in self.findings):
+            lines.append(
+                "A gap marked (covariance) is how much higher the values are, along the straight "
+                "line that fits best, where the number is higher by one standard deviation."
+            )
         few = [f.name for f in self.findings if f.too_few_rows]
         if few:
-            lines.append(f"Too few rows, or values without spread: {', '.join(few)}.")
+            lines.append(f"Too few rows, or values without spread: {_listed(few)}.")
         if self.left_out:
-            names = ", ".join(_label(stratum) for stratum in self.left_out)
-            lines.append(f"Not compared, because they contain only one group: {names}.")
+            names = list(self.left_out_labels or map(_label, self.left_out))
+            lines.append(f"Not compared, because they contain only one group: {_listed(names)}.")
         return lines
 
 
 _SHARES = {
-    "sampled": "Shares of the groups in the population are estimated from these rows "
-    "(shares='sampled').",
-    "fixed": "Shares of the groups are taken as they are in these rows (shares='fixed').",
+    "sampled": "Shares of the groups in the population are estimated from these rows.",
+    "fixed": "Shares of the groups are taken as they are in these rows.",
     "given": "Shares of the groups are those that were given.",
 }
 _WEIGHTS = {
     "sampling": "Weights are sampling weights: each row is one observation.",
     "counts": "Weights are counts: each row stands for as many observations.",
 }
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_LISTED
+    return ", ".join(names[:_MOST_LISTED]) + (f", and {more} more" if more > 0 else "")
 
 
 def _label(label: Any) -> str:

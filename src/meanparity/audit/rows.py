@@ -13,6 +13,7 @@ from meanparity._typing import FloatArray
 from meanparity.data.columns import read_columns
 from meanparity.data.fit_input import check_weights
 from meanparity.data.groups import Groups
+from meanparity.data.refusals import refuse_other_order
 from meanparity.data.rows import Rows
 
 _MOST_COUNTED = 10**9
@@ -60,6 +61,13 @@ class AuditRows:
         continuous: Any = "auto",
     ) -> AuditRows:
         """Read and check; rows that are counted several times are repeated."""
+        refuse_other_order(
+            y_pred=y_pred,
+            y_true=y_true,
+            sensitive_features=sensitive,
+            control_features=control,
+            sample_weight=sample_weight,
+        )
         values = single_column(y_pred, "y_pred")
         n, errors, strata = len(values), None, None
         if y_true is not None:

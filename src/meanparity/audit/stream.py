@@ -12,6 +12,7 @@ from meanparity._typing import FloatArray
 from meanparity.audit.checks import check_probability, format_number
 from meanparity.audit.rows import single_column
 from meanparity.data.groups import Groups
+from meanparity.data.refusals import refuse_other_order
 
 _FEWEST_ROWS = 30  # of a group and of all others, before its interval is finite
 
@@ -122,6 +123,7 @@ class AuditStream:
 
     def update(self, y_pred: Any, sensitive_features: Any) -> AuditStream:
         """Add rows: (n,) values and their groups. The stream is changed, and returned."""
+        refuse_other_order(y_pred=y_pred, sensitive_features=sensitive_features)
         values = single_column(y_pred, "y_pred")
         found = Groups.from_columns(sensitive_features, n_rows=len(values))
         unknown = [key for key in found.keys if key not in self.groups]

@@ -21,7 +21,7 @@ from meanparity.audit.comparisons import (
 from meanparity.audit.covariance import CovarianceComparison
 from meanparity.audit.draws import number_of_draws
 from meanparity.audit.limits import gap_limits
-from meanparity.audit.moments import Moments
+from meanparity.audit.moments import Moments, joined
 from meanparity.audit.rows import AuditRows
 
 
@@ -55,10 +55,21 @@ class Subject:
     is_number: bool = False
 
     def simultaneous(self, family: Family) -> Limits:
-        """Limits that hold together with all others of the family: (k,) each."""
-        strength = family.strength
-        quantile = -strength * float(special.ndtri(family.error / 2))
-        return self.to_gaps(self.comparison.limits_at(strength), 2 * float(special.ndtr(-quantile)))
+        """Limits that hold together with all others of the family: (k,) each.
+
+        The error of a share matters in proportion to the gap. So the limit nearer to zero is as far
+        out as its own size asks for, and excludes zero where the adjusted p-value says that it may.
+        """
+        alone, most = family.strengths
+        observed = self.comparison.strengths
+        nearer = most / (1 + (most - alone) / np.maximum(observed, alone))
+        near, far = self.comparison.limits_at(nearer), self.comparison.limits_at(most)
+        differences = (
+            np.where(self.gaps > 0, near[0], far[0]),
+            np.where(self.gaps > 0, far[1], near[1]),
+        )
+        quantile = -most * float(special.ndtri(family.error / 2))
+        return self.to_gaps(differences, 2 * float(special.ndtr(-quantile)))
 
 
 @dataclass(eq=False)
@@ -104,12 +115,16 @@ class Family:
         self.widths = np.maximum(self.widths, largest)
 
     @property
-    def strength(self) -> float:
-        """The strength that no gap of the family exceeds by chance, at the stated confidence.
+    def strengths(self) -> tuple[float, float]:
+        """Strengths that no difference, and no gap, of the family exceeds by chance.
 
-        It is never below 1, so that simultaneous intervals contain those of single groups.
+        They are never below 1, so that simultaneous intervals contain those of single groups.
         """
-        return max(float(np.quantile(self.widths, 1 - self.error, method="higher")), 1.0)
+        alone, most = (
+            float(np.quantile(drawn, 1 - self.error, method="higher"))
+            for drawn in (self.maxima, self.widths)
+        )
+        return max(alone, 1.0), max(alone, most, 1.0)
 
     def _with_shares(self, comparison: Comparison, moments: Moments) -> FloatArray:
         """Strengths of gaps whose shares are drawn as well: (B, k)."""
@@ -117,10 +132,10 @@ class Family:
         shares = self.rng.multinomial(rows, moments.shares, size=self.n_draws) / rows
         noise = np.sqrt(moments.shares * moments.others / rows)
         share_strengths = (moments.shares - shares) / noise / -special.ndtri(self.error / 2)
-        a = moments.others * comparison.errors
+        r, a = moments.correlations, moments.others * comparison.errors
         b = moments.differences * moments.share_errors
-        total = np.maximum(np.hypot(a, b), 1e-300)
-        found = (a * comparison.drawn + b * share_strengths) / total
+        found = (a + b * r) * comparison.drawn + b * np.sqrt(1 - r**2) * share_strengths
+        found = found / np.maximum(joined(a, b, r), 1e-300)
         return np.where(comparison.told, found, 0.0)
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 __all__ = ["main"]
+OUT_OF_MEMORY = "there is not enough memory. Free some, or raise the limit (ulimit -v)."
 _LIBRARIES = ("typer", "rich", "pandas", "pyarrow", "skrub", "skops", "jinja2")
 
 
@@ -27,6 +28,8 @@ def main() -> None:
         if not needs_install(error):
             raise
         sys.exit(f"meanparity: {needs_install(error)}")
+    except MemoryError:
+        sys.exit(f"meanparity: {OUT_OF_MEMORY}")
     except KeyboardInterrupt:
         sys.exit(130)
     run()

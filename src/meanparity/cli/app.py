@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import io
+import os
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
 from meanparity import __version__
-from meanparity.cli import needs_install
+from meanparity.cli import OUT_OF_MEMORY, needs_install
 from meanparity.cli._typer import TyperCommand, typer
 from meanparity.cli.audit import audit
 from meanparity.cli.compare import compare
@@ -21,6 +22,13 @@ from meanparity.cli.words import in_commands
 
 class GroupedCommand(TyperCommand):
     """A command whose help lists the options in groups, as plain text."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, if limits on addresses leave room for the libraries that it imports."""
+        from meanparity.linalg.memory import THREAD, require_addresses
+
+        require_addresses(2**31 + 2 * THREAD * (os.cpu_count() or 1))
+        return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and options, group by group."""
@@ -105,6 +113,8 @@ def _one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.strerror}: {error.filename}"
     message = in_commands(str(error))
+    if isinstance(error, MemoryError):
+        return message or OUT_OF_MEMORY
     if isinstance(error, ValueError | OSError | ImportError | RuntimeError):
         return message or type(error).__name__
     return f"{type(error).__name__}: {message} (run again with --debug to see where)"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json as json_module
+import textwrap
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from meanparity.cli import options
 from meanparity.cli._typer import typer
+
+if TYPE_CHECKING:
+    from meanparity.audit import Audit
 
 _NOT_EQUIVALENT = 3  # exit status
 _COMPARISON = "Comparison"
@@ -101,6 +105,7 @@ def audit(
     import numpy as np
 
     from meanparity.audit import audit as audit_values
+    from meanparity.data.rows import Rows, warn_about_labels
     from meanparity.tables import Roles, read_frame
     from meanparity.tables.kinds import with_columns
 
@@ -115,7 +120,7 @@ def audit(
         categorical=categorical or (),
     )
     layout = options.layout(delimiter, decimal, encoding)
-    with options.working(quiet), options.local_file(data) as file:
+    with options.working(audit, quiet), options.local_file(data) as file:
         group_columns = roles.groups
         used = [target, prediction, weight, *group_columns]
         needed = [column for column in used if column is not None]
@@ -127,6 +132,8 @@ def audit(
         y = roles.numbers(frame, target) if prediction and target else None
         keep = np.isfinite(values) & (True if y is None else np.isfinite(y))
         continuous = roles.continuous(frame[keep])
+        people = frame.loc[keep, sensitive]
+        warn_about_labels(Rows.from_columns(people, missing="ignore", continuous=continuous))
         if missing == "error":
             roles.refuse_empty_cells(frame, keep)
         elif missing == "ignore":
@@ -147,9 +154,28 @@ def audit(
     left_out = int((~keep).sum())
     text = f"{'Predictions' if prediction else 'Outcomes'}: {prediction or target}\n\n{found}"
     text += f"\n{left_out:,} rows with empty cells were left out." if left_out else ""
+    text += f"\n\n{_legend(found)}"
     options.show(text, json_module.loads(found.to_json()) | {"rows_left_out": left_out}, json)
     if within is not None and not all(finding.equivalent for finding in found.findings):
         raise typer.Exit(_NOT_EQUIVALENT)
+
+
+def _legend(found: Audit) -> str:
+    """What the columns of the table are, for people who do not know statistics."""
+    reference = "mean of the stratum" if found.control else "overall mean"
+    level = f"{100 * found.confidence:g} %"
+    of_groups = any(not finding.is_number for finding in found.findings)
+    gap = f"gap: a group's mean minus the {reference}. " if of_groups else ""
+    text = (
+        f"{gap}{level} interval: where this gap is likely to "
+        "lie among all people whom the rows stand for. p: how often chance would show such a gap "
+        "in so many rows if there were none; (adjusted): the same, corrected for the number of "
+        "gaps. detectable: the smallest gap that so many rows tell from chance "
+        f"{100 * found.power:g} % of the time."
+    )
+    if found.within is not None:
+        text += f" within: whether the gap is shown to lie within ±{found.within:g}."
+    return "\n".join(textwrap.wrap(f"{text} More: docs/audit.md.", 79))
 
 
 def _read_shares(text: str, sensitive: Any) -> Any:

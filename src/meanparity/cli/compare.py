@@ -72,7 +72,7 @@ def compare(
     options.check_can_write(output, plot, inputs=(data,))
     roles = Roles(target, sensitive, control or (), None, ignore or (), exclude_sensitive)
     layout = options.layout(delimiter, decimal, encoding)
-    with options.working(quiet) as progress, options.local_file(data) as file:
+    with options.working(compare, quiet) as progress, options.local_file(data) as file:
         frame = read_frame(file, as_written=roles.groups, layout=layout)
         n_rows = len(frame)
         if n_rows > rows:
@@ -101,16 +101,19 @@ def compare(
 
 _SETTINGS = {
     options.Setting.linear: (
-        "The penalty of the first two models was selected on the training rows. All\n"
-        "others have the paper's settings, which were not tuned to this table: least\n"
-        "squares without a penalty."
+        "Only the first two lines were tuned to this table (their penalty, on the\n"
+        "training rows); all other lines, 'meanparity, untuned' among them, have the\n"
+        "paper's settings, which were not tuned to this table: no penalty but\n"
+        "that of the method itself."
     ),
     options.Setting.kernel: (
-        "Penalty and kernel width of the first two models were selected on the training\n"
-        "rows. All others have the paper's settings, which were not tuned to this table:\n"
-        "an RBF kernel with gamma 0.1 and penalty 1, on standardised columns."
+        "Only the first two lines were tuned to this table (penalty and kernel width, on\n"
+        "the training rows); all other lines, 'meanparity, untuned' among them, have the\n"
+        "paper's settings, which were not tuned to this table: an RBF kernel with gamma\n"
+        "0.1 and penalty 1, on standardised columns."
     ),
 }
+_ROUNDING = 1e-12  # of the largest number in a column
 _COLUMNS = {
     "test MSE": ("test", "MSE"),
     "test R²": ("test", "R²"),
@@ -125,8 +128,10 @@ def _lines(results: Any) -> list[str]:
     """The results as a table of at most 80 letters per line."""
     cells = [["", *(top for top, _ in _COLUMNS.values())]]
     cells.append(["method", *(bottom for _, bottom in _COLUMNS.values())])
+    largest = results[list(_COLUMNS)].abs().max()
     for line in results.to_dict("records"):
-        cells.append([line["method"], *(_number(line[name], name) for name in _COLUMNS)])
+        shown = (_number(line[name], name, largest[name]) for name in _COLUMNS)
+        cells.append([line["method"], *shown])
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
@@ -134,11 +139,16 @@ def _lines(results: Any) -> list[str]:
     ]
 
 
-def _number(value: float, column: str) -> str:
-    """A number in at most seven letters."""
+def _number(value: float, column: str, largest: float) -> str:
+    """A number in at most seven letters; what rounding leaves of zero is 0."""
+    if abs(value) <= _ROUNDING * largest:
+        return "0"
     if column == "test R²" and abs(value) < 100:
         return f"{value:.3f}"
-    return f"{value:.4g}" if 1e-3 <= abs(value) < 1e5 or value == 0 else f"{value:.2g}"
+    if 1e4 <= abs(value) < 1e6:
+        return f"{value:.0f}"
+    digits = 2 if column == "seconds" else 4
+    return f"{value:.{digits}g}" if 1e-3 <= abs(value) < 1e4 else f"{value:.2g}"
 
 
 def _notes(used: str, control: Any, test_size: float) -> str:

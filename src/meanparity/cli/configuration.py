@@ -9,6 +9,7 @@ from typing import Any
 from meanparity.cli._typer import typer
 from meanparity.exceptions import did_you_mean
 
+_LARGEST = 2**20  # bytes
 _NOT_IN_FILES = {"help", "config", "data", "model_file"}
 
 
@@ -18,9 +19,13 @@ def read_configuration(context: typer.Context, path: Path | None) -> Path | None
         return path
     if not path.is_file():
         raise ValueError(f"There is no configuration file {str(path)!r}.")
+    if path.stat().st_size > _LARGEST:
+        raise ValueError(f"{path.name} is larger than 1 MiB, which no configuration file needs.")
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError as error:
+        raise ValueError(f"{path.name} has values inside each other, too deep to read.") from error
+    except ValueError as error:  # of TOML, of letters, or of a number with too many digits
         raise ValueError(f"{path.name} is not a TOML file: {error}.") from error
     found = find_options(context, content, path.name)
     context.default_map = {**(context.default_map or {}), **found}

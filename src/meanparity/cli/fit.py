@@ -171,7 +171,7 @@ def fit(
     if pool == options.STANDARD:
         raise ValueError("The pool cannot be read from standard input. Name a file.")
     layout = options.layout(delimiter, decimal, encoding)
-    with options.working(quiet) as progress, options.local_file(data) as file:
+    with options.working(fit, quiet) as progress, options.local_file(data) as file:
         fitted = fit_table(
             file,
             roles,
@@ -203,7 +203,7 @@ def fit(
             progress("writing the report")
             page.save(report)
     sentences = page.sentences
-    lines = _as_lines(fitted, page, sentences)
+    lines = _as_lines(fitted, page)
     holds = "" if output is None else describe_rows(fitted.pipeline, minimal=minimal)
     if holds:
         lines += ["", f"{holds} See docs/privacy.md."]
@@ -240,11 +240,13 @@ def _facts(
     return facts
 
 
-def _as_lines(fitted: TableModel, page: Report, verdict: list[str]) -> list[str]:
+def _as_lines(fitted: TableModel, page: Report) -> list[str]:
     lines = [f"Model: {fitted.selection}."]
     if fitted.n_dropped:
         lines.append(f"{fitted.n_dropped:,} rows without {page.target} were left out.")
-    lines += [page.lead, "", *verdict]
+    lines.append(page.lead)
+    for answer in page.answers:
+        lines += ["", answer.question, *map(str, answer.statements)]
     for summary in page.summaries:
         if not summary.predicted.constrained:
             lines += ["", f"{summary.predicted.name.capitalize()}:", str(summary.after)]

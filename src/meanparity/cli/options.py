@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -295,18 +296,21 @@ def check_standard_output(output: Path | None, as_json: bool) -> None:
 
 
 @contextmanager
-def working(quiet: bool = False) -> Iterator[Callable[[str], None]]:
+def working(command: Callable[..., None], quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """Show progress on a terminal, and print each warning once on stderr.
 
     Yields a function that changes the progress message. With `quiet`, nothing of this is shown.
+    Advice about options that the command does not have is left out.
     """
     from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     lines: dict[str, None] = {}
+    known = {f"--{name.replace('_', '-')}" for name in command.__annotations__}
 
     def collect(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         kind = "note" if issubclass(category, ParityWarning) else f"warning ({category.__name__})"
-        lines[f"meanparity: {kind}: {in_commands(str(message))}"] = None
+        lines[f"meanparity: {kind}: {in_commands(str(message), known)}"] = None
 
     try:
         with warnings.catch_warnings():
@@ -314,16 +318,30 @@ def working(quiet: bool = False) -> Iterator[Callable[[str], None]]:
             for category in _FOR_DEVELOPERS:
                 warnings.simplefilter("ignore", category)
             warnings.showwarning = collect
-            with Console(stderr=True, quiet=quiet).status("reading") as status:
-                yield lambda message: status.update(message)
+            what = TextColumn("{task.description}", markup=False)
+            console = Console(stderr=True, quiet=quiet)
+            columns = SpinnerColumn(), what, TimeElapsedColumn()
+            hidden = not console.is_terminal
+            with Progress(*columns, console=console, transient=True, disable=hidden) as shown:
+                task = shown.add_task("reading", total=None)
+                yield lambda message: shown.update(task, description=message)
     finally:
         for line in {} if quiet else lines:
             print(line, file=sys.stderr)
 
 
 def show(text: str, data: Any, as_json: bool, *, to_stderr: bool = False) -> None:
-    """Print a result as text or as JSON."""
+    """Print a result as text, of which a terminal gets whole words in each line, or as JSON."""
     text = json.dumps(data, indent=1, default=str, allow_nan=False) if as_json else text
+    stream = sys.stderr if to_stderr else sys.stdout
+    if not as_json and stream.isatty():
+        width = shutil.get_terminal_size().columns
+        text = "\n".join(
+            "\n".join(textwrap.wrap(line, width, break_on_hyphens=False, break_long_words=False))
+            if len(line) > width
+            else line
+            for line in text.split("\n")
+        )
     typer.echo(text, err=to_stderr)
 
 

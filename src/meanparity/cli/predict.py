@@ -66,7 +66,7 @@ def predict(
     options.check_can_write(output, inputs=(model, data))
     layout = options.layout(delimiter, decimal, encoding)
     with (
-        options.working(quiet) as progress,
+        options.working(predict, quiet) as progress,
         options.local_file(data) as file,
         options.written_file(output) as scored,
     ):

@@ -185,6 +185,11 @@ class Functionals:
         """
         return self._gaps(self.apply(values))
 
+    @property
+    def gaps_of_zero(self) -> FloatArray:
+        """The gaps of values that are all zero, which the targets alone determine."""
+        return self._gaps(np.zeros((len(self.targets), 1)))
+
     def gaps_of_sums(self, sums: FloatArray) -> FloatArray:
         """The same from weighted sums of values over the rows that share a code, (k, m)."""
         return self._gaps(self.table.T @ sums)

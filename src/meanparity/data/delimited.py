@@ -22,8 +22,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
 from meanparity.exceptions import warn
+from meanparity.linalg.memory import require_memory
 
 _BLOCK = 2**20  # bytes
+_CELL = 30  # memory that the cells of a row take, over their length: each may be one letter
 _SAMPLE = 1000  # lines from which delimiter and decimal mark are found
 _FEW = 20  # up to this many different values, a column of fractions has to print as it is written
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -100,12 +102,15 @@ class TextFile:
         The file, which may be compressed by gzip.
     delimiter, decimal, encoding : str
         As in `Layout`.
+    size : int
+        Bytes of the text, decompressed.
     """
 
     path: Path
     delimiter: str
     decimal: str
     encoding: str
+    size: int
 
     @classmethod
     def open(cls, path: Path, layout: Layout = ANY_LAYOUT) -> TextFile:
@@ -118,6 +123,7 @@ class TextFile:
         layout : Layout
             What is known about it.
         """
+        size = _measure(path)
         encoding = _check_letters(path, layout.encoding)
         usual = "\t" if ".tsv" in path.suffixes[-2:] else ","
         with _open_text(path, encoding) as lines:
@@ -131,7 +137,7 @@ class TextFile:
             found.append("decimal commas")
         if found:
             warn(f"{path.name} is read with {' and '.join(found)}, as its first rows suggest.")
-        return cls(path, delimiter, decimal, encoding)
+        return cls(path, delimiter, decimal, encoding, size)
 
     def header(self) -> list[str]:
         """The names of the columns; none if the file has no lines but empty ones."""
@@ -165,6 +171,20 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 yield block
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{path.name} cannot be decompressed: {error}.") from error
+
+
+def _measure(path: Path) -> int:
+    """Bytes of the text, whose lines are compared with free memory, as each is read at once."""
+    size = longest = last = 0  # `last` is where the line begins
+    for block in _blocks(path):
+        first, end = block.find(b"\n"), block.rfind(b"\n")
+        longest = max(longest, size + (len(block) if first < 0 else first) - last)
+        last = last if end < 0 else size + end
+        size += len(block)
+    require_memory(
+        _CELL * longest, what=f"A line of {path.name}", advice="See whether it is a table."
+    )
+    return size
 
 
 def _check_letters(path: Path, encoding: str | None) -> str:

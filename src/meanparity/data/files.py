@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from meanparity.data.delimited import Scan, TextFile
 from meanparity.exceptions import did_you_mean
+from meanparity.linalg.memory import THREAD, require_addresses
 
 BATCH_ROWS = 65_536
 FORMATS = {
@@ -86,6 +87,8 @@ class Files:
             raise ImportError(
                 "Reading files needs PyArrow: pip install 'meanparity[files]'."
             ) from error
+        # without these, PyArrow waits for ever
+        require_addresses(THREAD * (pa.cpu_count() + pa.io_thread_count()))
         if not isinstance(source, str | os.PathLike | list | tuple):
             return cls(source)
         given = [source] if isinstance(source, str | os.PathLike) else list(source)

@@ -20,6 +20,7 @@ from meanparity.data.pool import Pool
 from meanparity.data.refusals import refuse_masked, refuse_other_order, refuse_times
 from meanparity.data.rows import Rows, Schema
 from meanparity.data.streams import refuse_stream
+from meanparity.linalg.memory import ADDRESS_LIMITS, UNLIMITED, require_addresses
 
 
 @dataclass(frozen=True)
@@ -150,14 +151,17 @@ def read_fit_input(
     min_rows : int
         Smallest number of rows allowed.
     """
+    if any(limit()[0] != UNLIMITED for limit in ADDRESS_LIMITS.values()):
+        require_addresses()
     name = options.estimator
     if y is None:
         raise ValueError(
             f"This {name} estimator requires y to be passed, but the target y is None."
         )
-    if not isinstance(X, np.ndarray):
+    people = (sensitive_features, control_features, sample_weight)
+    if any(not isinstance(part, np.ndarray | None) for part in (X, y, *people)):
         refuse_other_order(
-            X,
+            X=X,
             y=y,
             sensitive_features=sensitive_features,
             control_features=control_features,
@@ -201,7 +205,7 @@ def read_pool(
     layout, n = data.layout, len(data.Y)
     try:
         refuse_other_order(
-            pool.X,
+            X=pool.X,
             sensitive_features=pool.sensitive_features,
             control_features=pool.control_features,
             sample_weight=pool.sample_weight,
@@ -324,7 +328,9 @@ def read_rows_to_predict(
             "sensitive_features are given, but fit read them from the columns of X that "
             f"sensitive_columns={options.sensitive_columns!r} names. Leave them out."
         )
-    refuse_other_order(X, sensitive_features=sensitive_features, control_features=control_features)
+    refuse_other_order(
+        X=X, sensitive_features=sensitive_features, control_features=control_features
+    )
     if sensitive_features is None:  # the same columns, whether they have names here or not
         values = layout.sensitive_values(X).values()
         sensitive_features = dict(zip(schema.sensitive, values, strict=True))

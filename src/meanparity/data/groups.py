@@ -219,10 +219,28 @@ def display_label(columns: Sequence[str], label: Sequence[Hashable]) -> str:
     >>> display_label(["male", "race"], [1, "Black"])
     'male=1, race=Black'
     """
-    whole = [int(v) if isinstance(v, float) and v.is_integer() else v for v in label]
-    name = label_name(columns, whole)
+    name = label_name(columns, _whole(label))
     alone = len(columns) == 1 and not (isinstance(label[0], str) and label[0].strip())
     return f"{columns[0]}={name}" if alone else name
+
+
+def full_label(columns: Sequence[str], label: Sequence[Hashable]) -> str:
+    """A combination of values, each with the name of its column.
+
+    Examples
+    --------
+    >>> full_label(["union"], ["no"])
+    'union=no'
+    """
+    named = (
+        (c, "missing" if v is None else v) for c, v in zip(columns, _whole(label), strict=True)
+    )
+    return ", ".join(f"{column}={value}" for column, value in named)
+
+
+def _whole(label: Sequence[Hashable]) -> list[Hashable]:
+    """Values without the fraction of whole numbers."""
+    return [int(v) if isinstance(v, float) and v.is_integer() else v for v in label]
 
 
 def group_sums(codes: IntArray, values: Any, k: int) -> FloatArray:

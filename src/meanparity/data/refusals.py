@@ -11,8 +11,8 @@ import numpy as np
 _FEW = 3  # items of a list in a message
 
 
-def refuse_other_order(X: Any, **others: Any) -> None:
-    """Refuse pandas objects whose index says that their rows are others than those of X.
+def refuse_other_order(**given: Any) -> None:
+    """Refuse pandas objects whose indexes say that their rows are not the same, in one order.
 
     Rows are matched by position. An index in another order, or with other labels, would give each
     row the values of another one. A default index (0, 1, 2, ...) says nothing about rows, unless
@@ -20,28 +20,29 @@ def refuse_other_order(X: Any, **others: Any) -> None:
 
     Parameters
     ----------
-    X : array, data frame or series
-        The rows.
-    **others : array, data frame, series or mapping of them
-        What belongs to the rows, by the name of the argument.
+    **given : array, data frame, series or mapping of them
+        What belongs to the rows, by the name of the argument. Everything else has no index.
     """
-    own = _index(X)
-    for name, value in others.items():
+    earlier: list[tuple[str, Any]] = []
+    for name, value in given.items():
         parts = value.items() if isinstance(value, Mapping) else [(None, value)]
         for column, part in parts:
             index = _index(part)
-            if own is None or index is None or len(index) != len(own) or index.equals(own):
+            if index is None:
                 continue
-            if _says_nothing(own, index):
-                continue
-            at = _first_difference(own, index)
-            what = name if column is None else f"Column {column!r} of {name}"
-            raise ValueError(
-                f"{what} has another index than X: row {at} is labelled {_label(index[at])} there "
-                f"and {_label(own[at])} in X, but rows are matched by position. Pass it in the "
-                f"order of X, {name}.loc[X.index], or without an index, {name}.to_numpy(), if its "
-                "rows are in order already."
-            )
+            for first, own in earlier:
+                if len(index) != len(own) or index.equals(own) or _says_nothing(own, index):
+                    continue
+                at = _first_difference(own, index)
+                what = name if column is None else f"Column {column!r} of {name}"
+                raise ValueError(
+                    f"{what} has another index than {first}: row {at} is labelled "
+                    f"{_label(index[at])} there and {_label(own[at])} in {first}, but rows are "
+                    f"matched by position. Pass it in the order of {first}, "
+                    f"{name}.loc[{first}.index], or without an index, {name}.to_numpy(), if its "
+                    "rows are in order already."
+                )
+            earlier.append((name, index))
 
 
 def _index(values: Any) -> Any:

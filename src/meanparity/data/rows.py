@@ -27,7 +27,10 @@ from meanparity.data.columns import (
     require_numbers,
 )
 from meanparity.data.groups import Cells, Groups, combine, group_sums
+from meanparity.exceptions import warn
 from meanparity.state import stored
+
+_FEW_LABELS = 20  # different texts that are no sign of an identifier
 
 
 @stored("Schema")
@@ -389,6 +392,30 @@ class Rows:
         """Whether a cell has values in all of these columns: (k,)."""
         at = [self.schema.columns.index(name) for name in columns]
         return np.array(np.all(self.cells[:, at] >= 0, axis=1))
+
+
+def warn_about_labels(rows: Rows) -> None:
+    """Labels that differ by spaces or case alone, and columns in which most labels occur once."""
+    names = (*rows.schema.sensitive, *rows.schema.control)
+    for name, levels in zip(names, rows.levels, strict=True):
+        alike: dict[str, list[str]] = {}
+        for level in levels:
+            if isinstance(level, str):
+                alike.setdefault(" ".join(level.split()).casefold(), []).append(level)
+        same = next((found for found in alike.values() if len(found) > 1), None)
+        if same is not None:
+            warn(
+                f"Column {name!r} has the values {', '.join(map(repr, same[:3]))}, which differ by "
+                "spaces or case alone and are different groups. Write them in one way if they are "
+                "one group."
+            )
+        text = [level for level in levels if isinstance(level, str)]
+        if len(text) > max(rows.counts.sum() / 2, _FEW_LABELS):
+            warn(
+                f"Column {name!r} has {len(text):,} different texts in "
+                f"{int(rows.counts.sum()):,} rows, so most groups have one row. It may be an "
+                "identifier: name another column, or merge its values."
+            )
 
 
 def refuse_identifier(rows: Rows, if_number: str | None = None) -> None:

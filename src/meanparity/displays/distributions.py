@@ -11,6 +11,7 @@ from sklearn.utils import check_array, check_consistent_length
 from meanparity._typing import FloatArray
 from meanparity.audit.checks import format_number
 from meanparity.data.groups import Groups
+from meanparity.data.refusals import refuse_other_order
 from meanparity.displays._pyplot import pyplot
 from meanparity.displays._shared import (
     ENDS,
@@ -62,6 +63,9 @@ class GroupDistributionDisplay:
     """
 
     def __init__(self, y_before: Any, y_after: Any, *, sensitive_features: Any) -> None:
+        refuse_other_order(
+            y_before=y_before, y_after=y_after, sensitive_features=sensitive_features
+        )
         self.y_before, self.y_after = _column(y_before, "y_before"), _column(y_after, "y_after")
         check_consistent_length(self.y_before, self.y_after)
         if isinstance(sensitive_features, Groups):
@@ -104,6 +108,7 @@ class GroupDistributionDisplay:
         -------
         GroupDistributionDisplay
         """
+        refuse_other_order(X=X, y=y, sensitive_features=sensitive_features)
         tradeoff, u = fitted_tradeoff(estimator)
         scale = Response.from_tradeoff(tradeoff)
         if sensitive_features is None:

@@ -212,9 +212,8 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         if self.max_gap is not None and u == 1.0:
             warn_about_idle_limit(data, solution)
 
-        if single and u is not None and not hasattr(data, "loss"):
-            warn_about_cost(data, functionals, solution, u)
-
+        if single and u is not None:
+            self._warn_about_price(data, functionals, solution, u)
         if u in (0.0, 1.0):
             means, gaps = ends[int(u)], of_ends[int(u)]
         else:
@@ -226,6 +225,7 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
             gaps = means.gaps
         residual, rounding = np.abs(solution.gaps[0]).max(initial=0.0), solution.rounding
         here, there = by_name(labels, gaps[:, 0] if single else gaps)
+        of_groups, counts = rows.group_means(means.cells[0]), rows.group_counts
         of_pool = None if data.pool is None else data.pool.rows.group_means(means.cells[1])
         fitted = {
             "tradeoff_": tradeoff,
@@ -233,9 +233,9 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
             "parity_residual_": closed * max(float(residual), rounding),
             "gaps_": here,
             "pool_gaps_": there,
-            "group_means_": _as_floats(rows.group_means(means.cells[0]), single),
+            "group_means_": _as_floats(of_groups, single),
             "pool_group_means_": None if of_pool is None else _as_floats(of_pool, single),
-            "group_counts_": rows.group_counts,
+            "group_counts_": counts,
             "continuous_": rows.schema.continuous,
             "n_conditions_": functionals.count + pool.count,
             "implies_mean_parity_": all(part.implies_mean_parity for part in parts if part.count),
@@ -249,6 +249,11 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
             **self._own_attributes(data, solution),
         }
         store_fitted(self, data.layout, fitted)
+
+    def _warn_about_price(
+        self, data: FitInput, functionals: Functionals, solution: Solution, u: float
+    ) -> None:
+        warn_about_cost(data, functionals, solution, u)
 
     def _own_attributes(self, data: FitInput, solution: Solution) -> dict[str, Any]:
         """The fitted attributes that only some estimators have."""

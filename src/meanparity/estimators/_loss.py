@@ -19,6 +19,7 @@ from meanparity.estimators._base import (
     ParityEstimator,
     values_on_rows,
 )
+from meanparity.estimators._price import warn_about_loss
 from meanparity.estimators._report import Reporting
 from meanparity.estimators._unseen import Parts
 from meanparity.exceptions import warn
@@ -127,6 +128,12 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
             "converged_": all(run.converged for run in runs.values()),
             **({} if data.classes is None else {"classes_": data.classes}),
         }
+
+    def _warn_about_price(
+        self, data: FitInput, functionals: Functionals, solution: Solution, u: float
+    ) -> None:
+        assert isinstance(data, LossInput)
+        warn_about_loss(data, functionals, solution, u, data.loss, data.on_response)
 
     def _read(  # type: ignore[override]
         self, constraint: Constraint, X: Any, y: Any, *, target: Target, **people: Any

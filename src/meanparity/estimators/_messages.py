@@ -14,9 +14,9 @@ from meanparity.constraints.base import Constraint
 from meanparity.constraints.functionals import Functionals
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import FitInput
-from meanparity.data.groups import group_sums
+from meanparity.data.groups import display_label, group_sums
 from meanparity.data.pool import Pool, as_pool
-from meanparity.data.rows import Rows, Schema, refuse_identifier
+from meanparity.data.rows import Rows, Schema, refuse_identifier, warn_about_labels
 from meanparity.exceptions import warn
 from meanparity.solvers.problem import Solution
 
@@ -24,7 +24,6 @@ IDLE_LIMIT = "The unconstrained fit meets max_gap already"
 _SHOWN = 5  # items of a list in a message
 _FAR = 5.0  # standard deviations between the means of pool and training rows in a column
 _LOOKED_AT = 1000  # rows that tell whether a function is constant
-_FEW_LABELS = 20  # different texts that are no sign of an identifier
 _OFTEN = 10  # rows that each value of a category has on average
 _MOVED = 3.0  # times the largest change on training rows, or the spread of y: a row is out of place
 
@@ -55,8 +54,9 @@ def warn_about_input(
             )
         if data.rows.sizes is None:
             _warn_about_far_pool(data.X, data.pool.X)
+    least = constraint.min_group_size if constraint.pooling is None else 0  # gap_limits_ has them
     for where, rows, part in constrained:
-        warn_about_groups(rows, part, data.spread, constraint.min_group_size, where)
+        warn_about_groups(rows, part, data.spread, least, where)
 
 
 def warn_about_groups(
@@ -151,7 +151,7 @@ def warn_about_result(
         constant = f"a constant in each stratum of {control}" if control else "a constant"
         warn(
             f"Only {constant} meets all {sum(map(len, parts))} conditions "
-            f"({sum(len(part.labels) for part in parts)} groups or sensitive features): the model "
+            f"({sum(len(part.labels) for part in parts)} gaps): the model "
             f"at parity predicts the same for everybody{' in a stratum' if control else ''}. Use "
             "fewer groups or strata, more features (a linear model needs more of them than there "
             "are conditions) or a kernel."
@@ -234,30 +234,6 @@ def refuse_given(estimator: Any, given: dict[str, Any]) -> NoReturn:
         f"{type(estimator).__name__}.predict takes no {names}: predictions are a function of X "
         "alone, and do not look at groups beyond the columns of X. Leave it out."
     )
-
-
-def warn_about_labels(rows: Rows) -> None:
-    """Labels that differ by spaces or case alone, and columns in which most labels occur once."""
-    names = (*rows.schema.sensitive, *rows.schema.control)
-    for name, levels in zip(names, rows.levels, strict=True):
-        alike: dict[str, list[str]] = {}
-        for level in levels:
-            if isinstance(level, str):
-                alike.setdefault(" ".join(level.split()).casefold(), []).append(level)
-        same = next((found for found in alike.values() if len(found) > 1), None)
-        if same is not None:
-            warn(
-                f"Column {name!r} has the values {', '.join(map(repr, same[:3]))}, which differ by "
-                "spaces or case alone and are different groups. Write them in one way if they are "
-                "one group."
-            )
-        text = [level for level in levels if isinstance(level, str)]
-        if len(text) > max(rows.counts.sum() / 2, _FEW_LABELS):
-            warn(
-                f"Column {name!r} has {len(text):,} different texts in "
-                f"{int(rows.counts.sum()):,} rows, so most groups have one row. It may be an "
-                "identifier: name another column, or merge its values."
-            )
 
 
 def is_categorical(counts: Any) -> bool:
@@ -366,7 +342,10 @@ def _small_groups(rows: Rows, spread: FloatArray, least: int) -> Iterator[tuple[
                     mean, square = moments[cells[codes == group]].sum(axis=0) / count
                     variance = np.maximum(square - mean**2, 0.0).max() * count / (count - 1)
                     deviation = float(np.sqrt(variance))
-                name = grouping.names[group] + (f" in {stratum}" if stratum else "")
+                name = grouping.names[group]
+                if not grouping.with_column:
+                    name = display_label(grouping.columns, grouping.labels[group])
+                name += f" in {stratum}" if stratum else ""
                 yield name, count, deviation / np.sqrt(max(count, 1))
 
 

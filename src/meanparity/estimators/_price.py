@@ -5,22 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
+from scipy.optimize import minimize_scalar
 
 from meanparity._typing import FloatArray
 from meanparity.constraints.functionals import Functionals
 from meanparity.data.fit_input import FitInput
+from meanparity.data.groups import group_sums
 from meanparity.data.rows import Rows
 from meanparity.exceptions import warn
+from meanparity.losses.base import Loss
 from meanparity.solvers.problem import Solution
 
 _LOST = 1 / 3  # share of the explained variance that is lost
 _EXPLAINED = 0.1  # share of the variance below which a model explains nothing worth losing
+_KEPT = 0.05  # share of the variance below which there is not much to keep
 _OUTSIDE = 0.5  # of the range of y, beyond which predictions are out of place
-_ADVICE = (
-    "No small change of these functions closes the gaps. Add the sensitive columns to the "
-    "features, use ParityAdjusted(correction='groups') if groups are known when you predict, try a "
-    "kernel, or leave part of the gaps with max_gap or unfairness"
-)
+_STEPS = 50  # of Newton's method, which takes about five
+_FUNCTIONS = "No small change of these functions closes the gaps. Add the sensitive columns to the "
+_ADJUSTED = "use ParityAdjusted(correction='groups') if groups are known when you predict, "
+_OTHERS = "try a kernel, or leave part of the gaps with max_gap or unfairness"
+_ADVICE = f"{_FUNCTIONS}features, {_ADJUSTED}{_OTHERS}"
+_ADVICE_WITHOUT_GROUPS = f"{_FUNCTIONS}features, {_OTHERS}"
 
 
 @dataclass(frozen=True)
@@ -33,18 +39,34 @@ class Price:
         Without the constraint, and with it.
     least : float
         With the least change of the free predictions that meets it, which a shift of each group is.
+    loss : str
+        Name of another loss than the squared error. The shares are then those by which it is below
+        the loss of the best constant.
+    numbers : tuple of str
+        Sensitive numbers, on whose values such a change depends as well.
     """
 
     free: float
     now: float
     least: float
+    loss: str = ""
+    numbers: tuple[str, ...] = ()
 
     @property
     def is_high(self) -> bool:
-        """Whether more than twice as much is lost as has to be."""
-        return self.free - self.now > 2 * max(self.free - self.least, 0.0)
+        """Whether more than twice as much is lost as has to be, or less than half is kept."""
+        lost, needed = self.free - self.now, max(self.free - self.least, 0.0)
+        return lost > 2 * needed or self.least - max(self.now, 0.0) > max(self.now, _KEPT)
 
     def __str__(self) -> str:
+        if self.loss:
+            now = f"{100 * self.now:.0f}% below" if self.now > 0 else "above"
+            return (
+                f"Parity costs much: on the rows of fit the mean {self.loss} loss of the model is "
+                f"{now} that of the best constant, and without the constraint "
+                f"{100 * self.free:.0f}% below it. With {self._shift} it would be "
+                f"{100 * self.least:.0f}% below"
+            )
         now = (
             f"{100 * self.now:.0f}% of the variance of y"
             if self.now > 0
@@ -52,9 +74,14 @@ class Price:
         )
         return (
             f"Parity costs much: on the rows of fit the model explains {now}, and without the "
-            f"constraint {100 * self.free:.0f}%. A shift of each group would keep "
+            f"constraint {100 * self.free:.0f}%. {self._shift.capitalize()} would keep "
             f"{100 * self.least:.0f}%"
         )
+
+    @property
+    def _shift(self) -> str:
+        values = f"a shift for each value of {', '.join(self.numbers)}"
+        return f"{values} in each group" if self.numbers else "a shift of each group"
 
 
 def warn_about_cost(data: FitInput, functionals: Functionals, solution: Solution, u: float) -> None:
@@ -90,18 +117,30 @@ def warn_about_price(
     variance : float
         Variance of y.
     """
-    if not _is_much(errors, variance) or rows.y is None or not functionals.count:
-        return
-    if functionals.targets.any() or functionals.table.shape[0] != len(rows.cells):
+    if not _is_much(errors, variance) or rows.y is None or not _are_shifts(rows, functionals):
         return
     mass = rows.mass / rows.mass.sum()
     sums = np.asarray(functionals.table.T @ (rows.mass * (free - mass @ free)))
     shift = -np.asarray(functionals.table @ sums)
     residual = rows.cell_means(rows.y)[:, 0] - free
     least = errors[1] + mass @ (shift**2 - 2 * residual * shift)
-    price = Price(*(float(1 - value / variance) for value in (errors[1], errors[0], least)))
+    price = _price((errors[1], errors[0], float(least)), variance, rows)
     if price.is_high:
-        warn(f"{price}. {_ADVICE}.")
+        warn(f"{price}. {_ADVICE_WITHOUT_GROUPS if price.numbers else _ADVICE}.")
+
+
+def _price(
+    errors: tuple[float, float, float], of_constant: float, rows: Rows, loss: str = ""
+) -> Price:
+    """The price from the errors of the free model, of this one and with a shift of each group."""
+    free, now, least = (1 - error / of_constant for error in errors)
+    return Price(free, now, least, loss, rows.schema.continuous)
+
+
+def _are_shifts(rows: Rows, functionals: Functionals) -> bool:
+    """Whether the least change of predictions that meets a constraint is a shift of each group."""
+    alike = functionals.table.shape[0] == len(rows.cells)
+    return bool(functionals.count and alike and not functionals.targets.any())
 
 
 def _is_much(errors: tuple[float, float], variance: float) -> bool:
@@ -110,7 +149,80 @@ def _is_much(errors: tuple[float, float], variance: float) -> bool:
     return explained > 0 and explained >= _EXPLAINED * variance and lost >= _LOST * explained
 
 
-def warn_about_range(now: FloatArray, free: FloatArray, y: FloatArray) -> None:
+def warn_about_loss(
+    data: FitInput,
+    functionals: Functionals,
+    solution: Solution,
+    u: float,
+    loss: Loss,
+    on_response: bool,
+) -> None:
+    """The same for models of another loss; `on_response` says what the constraint is about."""
+    if solution.fair.fitted is None or solution.free.fitted is None:
+        return
+    y, fair, free = data.Y[:, 0], solution.fair.fitted[:, 0], solution.free.fitted[:, 0]
+
+    def mean_loss(score: FloatArray) -> float:
+        with np.errstate(over="ignore"):
+            return float(np.average(loss.value(y, score), weights=data.weights))
+
+    errors = mean_loss((1 - u) * fair + u * free), mean_loss(free)
+    # the constant's loss is at least that of the free fit, and nearly always more
+    if errors[0] - errors[1] >= _LOST * _EXPLAINED * errors[1]:
+        start = loss.start(y, np.ones_like(y) if data.weights is None else data.weights)
+        best = minimize_scalar(
+            lambda c: mean_loss(np.full_like(y, c)), bracket=(start, start + y.std())
+        )
+        shifts = best.fun > 0 and _is_much(errors, best.fun) and _are_shifts(data.rows, functionals)
+        scores = _shifted(functionals, free, loss, on_response) if shifts else None
+        if scores is not None:
+            losses = errors[1], errors[0], mean_loss(scores)
+            price = _price(losses, best.fun, data.rows, loss.name or type(loss).__name__)
+            if price.is_high:
+                warn(f"{price}. {_ADVICE_WITHOUT_GROUPS}.")
+    if u == 0.0 and loss.has_response and not loss.is_binary:
+        now, before = loss.response(fair), loss.response(free)
+        warn_about_range(now, before, y, _ADVICE_WITHOUT_GROUPS)
+
+
+def _shifted(
+    functionals: Functionals, score: FloatArray, loss: Loss, on_response: bool
+) -> FloatArray | None:
+    """Scores, (n,), shifted in each group until nothing is left of the gaps, by Newton's method.
+
+    The gaps are the gradient of a convex function of the shifts, so halved steps reach zero.
+    """
+    table, codes = functionals.table, functionals.codes
+    weights = np.ones_like(score) if functionals.weights is None else functionals.weights
+
+    def shifted(size: FloatArray) -> FloatArray:
+        return np.asarray(score + (table @ size)[codes])
+
+    def gaps(size: FloatArray) -> FloatArray:
+        values = loss.response(shifted(size)) if on_response else shifted(size)
+        return functionals.apply(values[:, None])[:, 0]
+
+    size = np.zeros(functionals.count)
+    left = gaps(size)
+    enough = 1e-9 * np.linalg.norm(left)
+    for _ in range(_STEPS):
+        if np.linalg.norm(left) <= enough:
+            return shifted(size)
+        slope = loss.slope(shifted(size)) if on_response else np.ones_like(score)
+        mass = group_sums(codes, (weights * slope)[:, None], table.shape[0])[:, 0]
+        system = table.T @ (sparse.diags_array(mass) @ table)
+        system = system.toarray() if sparse.issparse(system) else system
+        step, length = np.linalg.lstsq(system, left, rcond=None)[0], 1.0
+        while length > 1e-6 and np.linalg.norm(gaps(size - length * step)) > np.linalg.norm(left):
+            length /= 2
+        size = size - length * step
+        left = gaps(size)
+    return None
+
+
+def warn_about_range(
+    now: FloatArray, free: FloatArray, y: FloatArray, advice: str = _ADVICE
+) -> None:
     """Predictions, (n,), far outside the range of y because of the constraint."""
     low, high = float(y.min()), float(y.max())
     span = high - low
@@ -123,5 +235,5 @@ def warn_about_range(now: FloatArray, free: FloatArray, y: FloatArray) -> None:
         warn(
             f"With parity, {n:,} prediction{'s'[: n != 1]} for the rows of fit "
             f"{'lies' if n == 1 else 'lie'} outside the range of y, {low:.4g} to {high:.4g}; the "
-            f"furthest is {values:.4g}, much further than without the constraint. {_ADVICE}."
+            f"furthest is {values:.4g}, much further than without the constraint. {advice}."
         )

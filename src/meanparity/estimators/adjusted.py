@@ -446,7 +446,7 @@ def _fit_base(
 
 def _one_output(X: Any, y: Any) -> FloatArray:
     refuse_stream(X, "X")
-    refuse_other_order(X, y=y)
+    refuse_other_order(X=X, y=y)
     values, single = read_targets("ParityAdjusted", X, y)
     if values.shape[1] > 1:
         raise ValueError(

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import psutil
 
 SMALL = 2**24  # bytes that always fit: 16 MiB
 
-# Threads take addresses that they hardly use: 8 MiB for a stack, and 64 MiB for an arena
-_THREADS = 2**28  # bytes of a limit on addresses that are left to them
+# What threads take of a limit on addresses (ulimit -v), although they hardly use it. NumPy and
+# SciPy each have an OpenBLAS, which takes a buffer of 32 MiB for each thread that calls it; where
+# it cannot, it ends the process, or tries for ever.
+_BUFFERS = 2**26
+THREAD = 5 * 2**24  # a stack of 8 MiB, an arena of 64, and some room
+_RESERVE = 2**28  # left to everything that is not asked for
+
+# Limits on addresses, by the name of what psutil says is taken of each
+ADDRESS_LIMITS: dict[str, Callable[[], tuple[int, int]]] = {}
+UNLIMITED = -1
+try:
+    import resource
+except ImportError:  # Windows
+    pass
+else:
+    UNLIMITED = resource.RLIM_INFINITY
+    ADDRESS_LIMITS["vms"] = partial(resource.getrlimit, resource.RLIMIT_AS)
+    ADDRESS_LIMITS["data"] = partial(resource.getrlimit, resource.RLIMIT_DATA)
 
 _PROCESS = Path("/proc/self")
-# Limit and usage of a control group, by the type of its file system: version 2 and version 1
+# Usage and limits of a control group, by the type of its file system: version 2 and version 1.
+# Above memory.max processes are ended; above memory.high they nearly stand still. Swap is left out.
 _CGROUP_FILES = {
-    "cgroup2": ("memory.max", "memory.current"),
-    "cgroup": ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+    "cgroup2": ("memory.current", "memory.max", "memory.high"),
+    "cgroup": ("memory.usage_in_bytes", "memory.limit_in_bytes"),
 }
 
 
@@ -26,12 +45,12 @@ def available_bytes() -> int:
     The limits are those of the control groups (of containers and batch schedulers) around the
     process, from its own to the outermost, and ``ulimit -v`` and ``ulimit -d``.
     """
-    free = [int(psutil.virtual_memory().available), *_free_addresses()]
+    free = [psutil.virtual_memory().available, free_addresses() - _RESERVE]
     free += [_free_in(folder, *files) for folder, files in _cgroups()]
-    return max(min(free), 0)
+    return max(int(min(free)), 0)
 
 
-def _cgroups() -> Iterator[tuple[Path, tuple[str, str]]]:
+def _cgroups() -> Iterator[tuple[Path, tuple[str, ...]]]:
     """The folders of the control groups that limit the memory of the process, and their files.
 
     A process is in one group of each hierarchy, and every group above it counts as well.
@@ -65,48 +84,55 @@ def _unescaped(path: str) -> str:
     return path.encode("latin-1", "backslashreplace").decode("unicode_escape")
 
 
-def _free_in(folder: Path, limit_file: str, usage_file: str) -> int:
-    """Bytes that a control group may still take; no limit is a very large one."""
-    unlimited = 2**63
+def _free_in(folder: Path, usage_file: str, *limit_files: str) -> float:
+    """Bytes that a control group may still take."""
     try:
-        limit = (folder / limit_file).read_text().strip()
         usage = int((folder / usage_file).read_text())
         statistics = (folder / "memory.stat").read_text().split()
     except OSError:
-        return unlimited
-    if limit == "max":
-        return unlimited
+        return math.inf
     # cached files count as used, although their pages can be dropped
     cached = dict(zip(statistics[::2], statistics[1::2], strict=False))
-    inactive = cached.get("total_inactive_file", cached.get("inactive_file", 0))
-    return int(limit) - usage + int(inactive)
+    inactive = int(cached.get("total_inactive_file", cached.get("inactive_file", 0)))
+    limits = (folder / name for name in limit_files)
+    texts = [limit.read_text().strip() for limit in limits if limit.exists()]
+    return min((int(text) for text in texts if text != "max"), default=math.inf) - usage + inactive
 
 
-def _free_addresses() -> list[int]:
-    """Bytes that limits on the addresses of the process leave, where there are such limits."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return []
-    limits = {
-        taken: resource.getrlimit(getattr(resource, name))[0]
-        for name, taken in (("RLIMIT_AS", "vms"), ("RLIMIT_DATA", "data"))
-        if hasattr(resource, name)
-    }
-    limits = {
-        taken: limit
-        for taken, limit in limits.items()
-        if limit != resource.RLIM_INFINITY and limit >= 0
-    }
+def free_addresses() -> float:
+    """Bytes that limits on the addresses of the process (``ulimit -v``, ``ulimit -d``) leave."""
+    limits = {taken: limit()[0] for taken, limit in ADDRESS_LIMITS.items()}
+    limits = {taken: limit for taken, limit in limits.items() if limit != UNLIMITED}
     if not limits:  # so that a fit in a fraction of a millisecond need not ask what is used
-        return []
+        return math.inf
     used = psutil.Process().memory_info()
-    return [limit - getattr(used, taken, 0) - _THREADS for taken, limit in limits.items()]
+    return max(min(limit - getattr(used, taken, 0) for taken, limit in limits.items()), 0)
 
 
-def has_room_for_threads() -> bool:
-    """Whether a limit on the addresses of the process, if there is one, leaves room for threads."""
-    return all(free > 0 for free in _free_addresses())
+def has_room_for_threads(count: int) -> bool:
+    """Whether limits on addresses leave room for more threads that call the BLAS."""
+    return free_addresses() >= _RESERVE + count * (THREAD + _BUFFERS)
+
+
+def require_addresses(more: int = 0) -> None:
+    """Raise `MemoryError` where limits on addresses leave too little for the BLAS, and for `more`.
+
+    Otherwise the buffers of the BLAS are taken now: if an allocation fails later, that is an error
+    which can be caught.
+    """
+    free, needed = free_addresses(), 2 * _BUFFERS + more
+    if free < needed:
+        raise MemoryError(
+            f"The limit on addresses (ulimit -v) leaves {format_bytes(int(free))}, but libraries "
+            f"and their threads need {format_bytes(needed)}, although they use less memory. Raise "
+            "the limit."
+        )
+    if free < math.inf:
+        from numpy.linalg import cholesky
+        from scipy.linalg.lapack import dpotrf
+
+        cholesky([[1.0]])
+        dpotrf([[1.0]])
 
 
 def require_memory(needed: int, *, what: str, advice: str) -> None:

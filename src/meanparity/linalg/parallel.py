@@ -20,7 +20,12 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from meanparity.linalg.memory import has_room_for_threads
+from meanparity.linalg.memory import (
+    ADDRESS_LIMITS,
+    UNLIMITED,
+    has_room_for_threads,
+    require_addresses,
+)
 
 Block = TypeVar("Block")
 Result = TypeVar("Result")
@@ -116,6 +121,8 @@ def all_threads() -> Iterator[None]:
     if agreement.kind is not None:  # inside a fit, or inside blocks
         yield
         return
+    if any(limit()[0] != UNLIMITED for limit in ADDRESS_LIMITS.values()):
+        require_addresses()
     agreement.enter(_ALL)
     try:
         yield
@@ -159,15 +166,16 @@ def ordered_map(function: Callable[[Block], Result], blocks: Iterable[Block]) ->
     source = iter(blocks)
     first = list(islice(source, 2))
     source = chain(first, source)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    if len(first) < 2 or cores == 1 or not has_room_for_threads():
+    on_linux = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if on_linux else os.cpu_count() or 1
+    if len(first) < 2 or cores == 1 or not has_room_for_threads(cores):
         yield from map(function, source)
         return
     with one_thread(), ThreadPoolExecutor(cores, initializer=_is_inside) as pool:
         waiting: deque[Future[Result]] = deque()
         try:
             for block in source:
-                if len(waiting) > (cores or 1):
+                if len(waiting) > cores:
                     yield waiting.popleft().result()
                 waiting.append(pool.submit(function, block))
             while waiting:

@@ -5,6 +5,7 @@ y_pred, *, sensitive_features, sample_weight=None)``. Parity depends on the pred
 its metrics ignore `y_true`, which may be None.
 """
 
+from meanparity.metrics.by_group import ByGroup
 from meanparity.metrics.gaps import (
     covariance_norm,
     group_means,
@@ -28,6 +29,7 @@ from meanparity.metrics.outcomes import (
 from meanparity.metrics.scorers import parity_scorer
 
 __all__ = [
+    "ByGroup",
     "GroupCalibration",
     "calibration_by_group",
     "covariance_norm",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,13 @@ from meanparity.constraints import CovarianceParity
 from meanparity.data.columns import read_columns
 from meanparity.data.fit_input import check_weights
 from meanparity.data.groups import Groups
+from meanparity.data.refusals import refuse_other_order
+from meanparity.metrics.by_group import ByGroup
 
 
 def group_means(
     y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
-) -> dict[Hashable, FloatOrArray]:
+) -> ByGroup[FloatOrArray]:
     """Mean prediction of each group.
 
     Parameters
@@ -33,9 +35,9 @@ def group_means(
 
     Returns
     -------
-    dict
-        The mean of each group, a float or an (m,) array. The keys are the sensitive values, or
-        tuples of values if there are several sensitive columns.
+    ByGroup
+        A dict with the mean of each group, a float or an (m,) array. The keys are the sensitive
+        values, or tuples of values if there are several sensitive columns.
 
     See Also
     --------
@@ -46,8 +48,8 @@ def group_means(
     >>> group_means(None, [1.0, 2.0, 6.0], sensitive_features=["a", "a", "b"])
     {'a': 1.5, 'b': 6.0}
     """
-    values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
-    return dict(zip(groups.keys, map(_output, groups.means(values, weight)), strict=True))
+    values, groups, weight = check_predictions(y_true, y_pred, sensitive_features, sample_weight)
+    return ByGroup(groups, map(_output, groups.means(values, weight)), "mean")
 
 
 def mean_parity_gap(
@@ -86,7 +88,7 @@ def mean_parity_gap(
     >>> mean_parity_gap(None, [1.0, 2.0, 6.0], sensitive_features=["a", "a", "b"])
     4.5
     """
-    gaps = _mean_gaps(y_pred, sensitive_features, sample_weight, control_features)
+    gaps = _mean_gaps(y_true, y_pred, sensitive_features, sample_weight, control_features)
     return _output(np.abs(gaps).sum(axis=0))
 
 
@@ -123,7 +125,7 @@ def max_mean_gap(
     >>> max_mean_gap(None, [1.0, 2.0, 6.0], sensitive_features=["a", "a", "b"])
     3.0
     """
-    gaps = _mean_gaps(y_pred, sensitive_features, sample_weight, control_features)
+    gaps = _mean_gaps(y_true, y_pred, sensitive_features, sample_weight, control_features)
     return _output(np.abs(gaps).max(axis=0))
 
 
@@ -154,7 +156,7 @@ def wasserstein_gap(
     >>> wasserstein_gap(None, [0.0, 1.0, 0.5, 0.5], sensitive_features=["a", "a", "b", "b"])
     0.5
     """
-    values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
+    values, groups, weight = check_predictions(y_true, y_pred, sensitive_features, sample_weight)
     if values.ndim == 1:
         return _areas_between(values, groups, weight)
     return np.array([_areas_between(column, groups, weight) for column in values.T])
@@ -195,7 +197,7 @@ def covariance_norm(
     >>> covariance_norm(None, [1.0, 2.0, 6.0, 7.0], sensitive_features=[0, 0, 1, 1])
     1.25
     """
-    values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
+    values, groups, weight = check_predictions(y_true, y_pred, sensitive_features, sample_weight)
     centred = values - np.average(values, axis=0, weights=weight)
     features = CovarianceParity(kernel, gamma=gamma, degree=degree, coef0=coef0).features(groups)
     covariance = features.T @ groups.sums((centred.T * weight).T) / weight.sum()
@@ -231,10 +233,12 @@ def _areas_between(column: FloatArray, groups: Groups, weight: FloatArray) -> fl
 
 
 def _mean_gaps(
-    y_pred: Any, sensitive_features: Any, sample_weight: Any, control_features: Any
+    y_true: Any, y_pred: Any, sensitive_features: Any, sample_weight: Any, control_features: Any
 ) -> FloatArray:
     """Group means minus the overall mean, or minus the mean of their stratum: (r,) or (r, m)."""
-    values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
+    values, groups, weight = check_predictions(
+        y_true, y_pred, sensitive_features, sample_weight, control_features
+    )
     if control_features is None:
         return groups.means(values, weight) - np.average(values, axis=0, weights=weight)
     strata = Groups.from_columns(read_columns(control_features, n_rows=len(values), role="control"))
@@ -249,9 +253,23 @@ def _mean_gaps(
 
 
 def check_predictions(
-    y_pred: Any, sensitive_features: Any, sample_weight: Any
+    y_true: Any,
+    y_pred: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    control_features: Any = None,
 ) -> tuple[FloatArray, Groups, FloatArray]:
-    """Check predictions, groups and weights; every group must have positive weight."""
+    """Check predictions, groups and weights; every group must have positive weight.
+
+    Of the outcomes and the control columns, only the order of their rows is checked.
+    """
+    refuse_other_order(
+        y_pred=y_pred,
+        y_true=y_true,
+        sensitive_features=sensitive_features,
+        control_features=control_features,
+        sample_weight=sample_weight,
+    )
     values = check_array(y_pred, ensure_2d=False, dtype=np.float64, input_name="y_pred")
     groups = Groups.from_columns(sensitive_features)
     check_consistent_length(values, groups.codes)

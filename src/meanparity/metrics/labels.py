@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,8 @@ from numpy.typing import NDArray
 from meanparity._typing import FloatArray
 from meanparity.data.columns import is_missing, plain_column
 from meanparity.data.groups import Groups
+from meanparity.data.refusals import refuse_other_order
+from meanparity.metrics.by_group import ByGroup
 from meanparity.metrics.gaps import check_predictions
 
 _THRESHOLD = (
@@ -26,7 +27,7 @@ def selection_rates(
     sensitive_features: Any,
     sample_weight: Any = None,
     pos_label: Any = None,
-) -> dict[Hashable, float]:
+) -> ByGroup[float]:
     """Share of each group that receives the positive label.
 
     Parameters
@@ -46,8 +47,8 @@ def selection_rates(
 
     Returns
     -------
-    dict
-        The share for each group, with the keys of `group_means`.
+    ByGroup
+        A dict with the share for each group, with the keys of `group_means`.
 
     See Also
     --------
@@ -58,8 +59,8 @@ def selection_rates(
     >>> selection_rates(None, [1, 0, 1, 1], sensitive_features=["a", "a", "b", "b"])
     {'a': 0.5, 'b': 1.0}
     """
-    rates, groups = _rates(y_pred, sensitive_features, sample_weight, pos_label)
-    return dict(zip(groups.keys, rates.tolist(), strict=True))
+    rates, groups = _rates(y_true, y_pred, sensitive_features, sample_weight, pos_label)
+    return ByGroup(groups, rates.tolist(), "rate")
 
 
 def selection_rate_difference(
@@ -95,7 +96,7 @@ def selection_rate_difference(
     >>> selection_rate_difference(None, [1, 0, 1, 1], sensitive_features=["a", "a", "b", "b"])
     0.5
     """
-    rates, _ = _rates(y_pred, sensitive_features, sample_weight, pos_label)
+    rates, _ = _rates(y_true, y_pred, sensitive_features, sample_weight, pos_label)
     return float(rates.max() - rates.min())
 
 
@@ -130,16 +131,19 @@ def selection_rate_ratio(
     >>> selection_rate_ratio(None, [1, 0, 1, 1], sensitive_features=["a", "a", "b", "b"])
     0.5
     """
-    rates, _ = _rates(y_pred, sensitive_features, sample_weight, pos_label)
+    rates, _ = _rates(y_true, y_pred, sensitive_features, sample_weight, pos_label)
     return float(rates.min() / rates.max()) if rates.max() > 0 else 1.0
 
 
 def _rates(
-    y_pred: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any
+    y_true: Any, y_pred: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any
 ) -> tuple[FloatArray, Groups]:
     """Selection rates, (k,), and the groups."""
     selected = _selected(plain_column(y_pred, "y_pred"), pos_label)
-    chosen, groups, weight = check_predictions(selected, sensitive_features, sample_weight)
+    refuse_other_order(
+        y_pred=y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight
+    )
+    chosen, groups, weight = check_predictions(y_true, selected, sensitive_features, sample_weight)
     return groups.means(chosen, weight), groups
 
 

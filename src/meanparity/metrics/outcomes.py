@@ -11,6 +11,7 @@ from sklearn.utils import check_array, check_consistent_length
 
 from meanparity._typing import FloatArray
 from meanparity.data.groups import Groups
+from meanparity.data.refusals import refuse_other_order
 from meanparity.metrics.gaps import check_predictions
 
 ERRORS = ("squared", "absolute", "signed")
@@ -45,6 +46,7 @@ def prediction_errors(y_true: Any, y_pred: Any, error: str | float = "squared") 
     >>> prediction_errors([1.0, 2.0], [3.0, 1.0], 0.75).tolist()
     [0.5, 0.75]
     """
+    refuse_other_order(y_true=y_true, y_pred=y_pred)
     columns = []
     for name, values in (("y_true", y_true), ("y_pred", y_pred)):
         column = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
@@ -99,7 +101,10 @@ def max_error_gap(
     1.0
     """
     errors = prediction_errors(y_true, y_pred, error)
-    values, groups, weight = check_predictions(errors, sensitive_features, sample_weight)
+    refuse_other_order(
+        y_pred=y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight
+    )
+    values, groups, weight = check_predictions(y_true, errors, sensitive_features, sample_weight)
     gaps = groups.means(values, weight) - np.average(values, weights=weight)
     return float(np.abs(gaps).max())
 
@@ -179,7 +184,7 @@ def calibration_by_group(
     [('a', 0.5, 2.0), ('b', 2.5, 4.0)]
     """
     y = -prediction_errors(y_true, y_pred, "signed")  # checks both
-    values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
+    values, groups, weight = check_predictions(y_true, y_pred, sensitive_features, sample_weight)
     values = values.reshape(-1)
     y = y + values
     edges = np.unique(np.quantile(values, np.arange(1, n_bins) / n_bins))
@@ -300,7 +305,7 @@ def _information(
 ) -> float:
     """Information of (y, ŷ) about the group beyond that of one of them, as a share."""
     errors = prediction_errors(y_true, y_pred, "signed")  # checks both
-    values, groups, weight = check_predictions(y_pred, sensitive_features, sample_weight)
+    values, groups, weight = check_predictions(y_true, y_pred, sensitive_features, sample_weight)
     values = values.reshape(-1)
     if groups.n_groups < 2:
         raise ValueError(

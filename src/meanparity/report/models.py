@@ -152,7 +152,7 @@ def report_on(model: Any, X: Any, y: Any = None, **options: Any) -> Report:
         return found
     if isinstance(model, Pipeline) and hasattr(model[-1], "report"):
         kept = {n: options.get(n) for n in ("sensitive_features", "control_features")}
-        refuse_other_order(X, y=y, **kept, sample_weight=options.get("sample_weight"))
+        refuse_other_order(X=X, y=y, **kept, sample_weight=options.get("sample_weight"))
         of_last: Report = model[-1].report(model[:-1].transform(X), y, **options)
         return of_last
     people = options.pop("sensitive_features", None)
@@ -194,7 +194,7 @@ def report_of_model(
         "control_features": control_features,
         "sample_weight": sample_weight,
     }
-    refuse_other_order(X, y=y, **given)
+    refuse_other_order(X=X, y=y, **given)
     n = len(columns)
     weights = None if sample_weight is None else check_weights(sample_weight, n)
     outcomes = None if y is None else np.asarray(y, dtype=np.float64)

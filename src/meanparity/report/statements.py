@@ -69,7 +69,7 @@ class Compared:
             k = len(self.groups)
             what = "combination" if len(self.columns) > 1 and not self.control else "group"
             listed = [f"{name} ({count_rows(n)})" for name, n in self.groups]
-            head = f"{count(k, what)} of {join(self.columns)}"
+            head = f"{count(k, what)} of {join((*self.control, *self.columns))}"
             if k <= _FEW_GROUPS:
                 parts.append(f"{head} in {self.rows}: {join(listed, '; ')}")
             else:

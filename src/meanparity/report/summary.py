@@ -329,7 +329,8 @@ class _StratifiedGroups:
             for i, j in zip(stratum_of, group_of, strict=True)
         ]
         groups = np.array([*labels, ""], dtype=object)[codes]
-        column, control = ", ".join(rows.schema.sensitive), ", ".join(rows.schema.control)
+        column = ", ".join(rows.schema.categories or rows.schema.sensitive)
+        control = ", ".join(rows.schema.control)
         return cls(column, control, names, both_codes, groups, stratum_names, strata, stratum_of)
 
     def merged(self, min_cell: int) -> _StratifiedGroups:
@@ -393,10 +394,17 @@ class _StratifiedGroups:
         return replace(
             found,
             findings=tuple(
-                replace(f, group=label[f.group], label="", stratum=stratum(f.stratum))
+                replace(
+                    f,
+                    group=label[f.group],
+                    label="",
+                    stratum=stratum(f.stratum),
+                    stratum_label="",
+                )
                 for f in found.findings
             ),
             left_out=tuple(stratum(code) for code in found.left_out),
+            left_out_labels=(),
         )
 
 
@@ -433,7 +441,7 @@ def _gaps(
     """The gaps of all models, as the constraint has them, under the names of the table."""
     between = comparison.constraint.between_groups(rows)
     gaps = between.gaps(compared).T
-    gaps[2:] -= between.gaps(np.zeros((len(predicted), 1))).T  # a target counts once
+    gaps[2:] -= between.gaps_of_zero.T  # a target counts once
     return named_gaps(between, rows, gaps, table.names, table.codes)
 
 

@@ -31,7 +31,8 @@ def device_products(
     factors, W = device.upload(left), device.upload(features.whitening).to(real)
     products = W.new_zeros((len(left), p), dtype=torch.float64)
     in_cells = products.new_zeros((0 if members is None else members[2], p))
-    whitened, gram = products.new_zeros(p), products.new_zeros((p, p) if root is not None else 0)
+    r = 0 if root is None else p
+    whitened, gram = products.new_zeros(r), products.new_zeros((r, r))
     roots = None if root is None else device.upload(root)
     for part in row_blocks(b, size):
         rows = X[part].astype(float, copy=False)

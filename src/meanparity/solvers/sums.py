@@ -8,6 +8,7 @@ in each cell of equal sensitive and control values the number of rows, ``Σw``, 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,15 +16,16 @@ import numpy as np
 
 from meanparity._typing import Features, FloatArray, IntArray
 from meanparity.data.groups import Cells, group_sums
-from meanparity.linalg.parallel import ordered_map
+from meanparity.linalg.parallel import one_thread, ordered_map
 from meanparity.linalg.symmetric import row_blocks
 from meanparity.solvers.features import FeatureMap, whiten
 from meanparity.state import stored
 
 BLOCK = 2**21  # features of a block (8 MiB in single precision)
-COLUMN_BLOCK = 2**20  # the same where the features are columns (8 MiB in double precision)
+COLUMN_BLOCK = 2**20  # the same where the features are columns
+_FEW_COLUMNS = 64  # columns up to which one thread sums twice as many of them no slower than two
 AT_ONCE = 2**18  # features computed at a time, few enough for the cache (2 MiB)
-_SMALL_PRODUCT = 2**19  # multiplications for which waking other threads of the BLAS does not pay
+_SMALL_PRODUCT = 2**18  # multiplications for which the BLAS wakes no other threads
 _TILE = 4  # products with a multiple of so many rows are faster than with one row less
 _DEVICE_ROWS = 2**20  # rows whose sums stay on a device until they are complete
 _FEW_CELLS = 32  # cells up to which a product with indicators is faster than sums one by one
@@ -165,10 +167,12 @@ def sum_rows(
     blocks = _blocks(n, features, cells.count)
     alone = len(blocks) == 1 or features.device is not None
     found = map(block_sums, blocks) if alone else ordered_map(block_sums, blocks)
-    for loss, there, part in found:
-        assert loss is not None
-        total = loss if total is None else total.add(loss)
-        _add_to(in_cells, there, part)
+    skinny = features.width <= _FEW_COLUMNS and n * features.width**2 > _SMALL_PRODUCT
+    with one_thread() if alone and skinny else nullcontext():
+        for loss, there, part in found:
+            assert loss is not None
+            total = loss if total is None else total.add(loss)
+            _add_to(in_cells, there, part)
     assert total is not None
     return total, in_cells
 
@@ -188,7 +192,9 @@ def sum_cells(features: FeatureMap, X: Features, cells: Cells) -> CellSums:
 def _blocks(n: int, features: FeatureMap, k: int) -> list[slice]:
     if features.device is not None:
         return row_blocks(n, _DEVICE_ROWS)
-    numbers = COLUMN_BLOCK if _are_columns(features, k) else BLOCK
+    numbers = BLOCK
+    if _are_columns(features, k):
+        numbers = 2 * COLUMN_BLOCK if features.width <= _FEW_COLUMNS else COLUMN_BLOCK
     return list(row_blocks(n, max(numbers // features.width, 256)))
 
 
@@ -343,10 +349,7 @@ def _sum_columns(
     (b, m), p = Y.shape, features.width
     c = 1 + 2 * m
     height = -(-(c + k) // _TILE) * _TILE
-    at_once = AT_ONCE // p
-    if b * p < COLUMN_BLOCK:  # a single block, for which the BLAS may have several threads
-        at_once = min(at_once, max(_SMALL_PRODUCT // max(p, height) ** 2, 1024))
-    rows = min(b, max(at_once, 256))
+    rows = min(b, max(AT_ONCE // p, 256))
     psi, F, cells = np.empty((rows, p)), np.zeros((height, rows)), np.arange(k)[:, None]
     F[0] = 1.0
     gram, sums, others = np.zeros((p, p)), np.zeros((height, p)), np.zeros((height, height))

@@ -26,6 +26,7 @@ from meanparity.data.groups import Cells
 from meanparity.data.partitions import Partitions, is_dask
 from meanparity.data.pool import Pool
 from meanparity.data.progress import with_progress
+from meanparity.data.refusals import refuse_other_order
 from meanparity.data.streams import spooled, stream_kind
 from meanparity.exceptions import did_you_mean
 from meanparity.kernels.spec import AbstractKernel
@@ -103,6 +104,7 @@ class Collector:
     def add_batch(self, so_far: Statistics, X: Any, y: Any, **people: Any) -> Statistics:
         """Statistics of more rows, read like those before; they are not added yet."""
         name = self.options.estimator
+        refuse_other_order(X=X, y=y, **people)
         features = so_far.layout.read(X, estimator=name)
         Y, single_output = read_targets(name, X, y)
         if (Y.shape[1], single_output) != (len(so_far.y_origin), so_far.single_output):
@@ -131,6 +133,12 @@ class Collector:
         if is_dask(pool.X):
             return self._pool_of_partitions(statistics, pool)
         try:
+            refuse_other_order(
+                X=pool.X,
+                sensitive_features=pool.sensitive_features,
+                control_features=pool.control_features,
+                sample_weight=pool.sample_weight,
+            )
             X = statistics.layout.read(pool.X, estimator=self.options.estimator)
             p, weights = X.shape[0], pool.sample_weight
             weights = None if weights is None else check_weights(weights, p, all_zero=True)

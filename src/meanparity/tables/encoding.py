@@ -16,6 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import _safe_indexing
 
 from meanparity._typing import FloatArray, IntArray
+from meanparity.tables.identifiers import warn_about_identifiers
 from meanparity.tables.kinds import (
     column_kinds,
     convert_columns,
@@ -244,6 +245,7 @@ class EncodedTable:
         kinds = column_kinds(frame, columns)
         metadata_kinds = column_kinds(frame, [*roles.sensitive, *roles.control])
         features = convert_columns(frame, kinds, "The table")
+        warn_about_identifiers(features, kinds)
         groups = replace(roles, sensitive=[c for c in roles.sensitive if c not in continuous])
         train, test = _split(groups.combined(frame), test_size, seed)
         encoder = Encoder.fit(features.iloc[train], kinds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,8 @@ def fit_table(
         check_loss(loss, table.train.y, str(roles.target))
         progress("selecting the loss")
         estimator, chosen = select_loss(squared, loss, table.train, seed=seed)
+        if estimator is not squared:  # which has a penalty of its own
+            selection = re.sub(r", penalty [^,;]+", "", selection, count=1)
         selection += f"; {chosen}" if chosen else ""
     elif loss not in ("auto", "squared"):
         reason = (

@@ -6,6 +6,7 @@ never used to fit, all other rows of the file are, and the constraint holds exac
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from meanparity.data.pool import Pool
+from meanparity.data.progress import progress_line
 from meanparity.report import PredictedRows, Slider
 from meanparity.tables.encoding import EncodedRows, EncodedTable
 from meanparity.tables.reading import TableFile
@@ -72,17 +74,19 @@ def fit_batches(
     train = table.train
     layout = estimator.statistics(train.X, train.y, **train.metadata)
     statistics: Any = None
+    start = time.monotonic()
     for rows in _training_batches(file, table):
         batch = estimator.statistics(rows.X, rows.y, **rows.metadata, like=layout)
         statistics = batch if statistics is None else statistics + batch
-        progress(f"fitting: {rows.positions[-1] + 1:,} of {n_rows:,} rows")
+        progress(f"fitting: {_progress(rows, n_rows, start)}")
     estimator.fit_statistics(statistics, pool=pool)
     predictions, targets, metadata, slider = [], [], [], Slider.of(estimator)
+    start = time.monotonic()
     for rows in _training_batches(file, table):
         predictions.append(slider.columns(estimator, rows.X))
         targets.append(rows.y)
         metadata.append(rows.metadata)
-        progress(f"predicting: {rows.positions[-1] + 1:,} of {n_rows:,} rows")
+        progress(f"predicting: {_progress(rows, n_rows, start)}")
     columns = np.concatenate(predictions)
     return PredictedRows(
         "training rows",
@@ -93,6 +97,11 @@ def fit_batches(
         further=columns[:, 2:] if columns.shape[1] > 2 else None,
         **{name: pd.concat([part[name] for part in metadata]) for name in metadata[0]},
     )
+
+
+def _progress(rows: EncodedRows, n_rows: int, start: float) -> str:
+    """How far a pass has come that began at this time."""
+    return progress_line(int(rows.positions[-1]) + 1, n_rows, time.monotonic() - start, "rows")
 
 
 def _training_batches(file: TableFile, table: EncodedTable) -> Iterator[EncodedRows]:

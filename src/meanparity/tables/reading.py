@@ -25,7 +25,6 @@ from meanparity.tables.workbooks import Workbook
 FORMATS = {**FILE_FORMATS, ".xlsx": "xlsx"}
 # memory over file size; a compressed text takes about four times as much
 _MEMORY_FACTORS = {"csv": 4, "parquet": 12, "feather": 4, "xlsx": 4}
-_COMPRESSED = 5
 _CELL = 8  # bytes that a cell takes at least
 _BATCH_ROWS = 100_000
 LARGE = 2**30  # bytes: a table that would take more memory is read in batches
@@ -135,7 +134,7 @@ class TableFile:
         if not size:
             raise ValueError(f"{self.path.name} is empty. Pass a file with a header and rows.")
         self._refuse_repeated(self.names)  # which pandas would rename
-        size *= _COMPRESSED if self.path.suffix.lower() == ".gz" else 1
+        size = self._text.size if self.format == "csv" else size
         self._memory = max(_MEMORY_FACTORS[self.format] * size, self._smallest_memory())
 
     @cached_property

@@ -104,9 +104,11 @@ class Roles:
         if values.dtype.kind in "mM":
             bad = values  # pandas would count nanoseconds
         if len(bad):
+            found = sorted(map(str, frame[column].dropna().unique()[:3]))
+            how = f" (0 for {found[0]!r} and 1 for {found[1]!r})" if len(found) == 2 else ""
             raise ValueError(
                 f"The column {column!r} must contain numbers, but has {bad.iloc[0]!r} in row "
-                f"{bad.index[0] + 1}. Choose another column, or convert this one to numbers."
+                f"{bad.index[0] + 1}. Choose another column, or convert this one to numbers{how}."
             )
         return finite_numbers(values, column, "The table")
 

@@ -14,6 +14,7 @@ from meanparity.exceptions import warn
 from meanparity.tables.kinds import EMPTY, number_as_text
 
 _MOST_ROWS = 2**20  # of a sheet
+_CELL = 32  # bytes that an empty cell takes until the table is read
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,8 @@ class Workbook:
         openpyxl = _import_openpyxl("Reading")
         with zipfile.ZipFile(path) as archive:
             size = sum(part.file_size for part in archive.infolist())
-        require_memory(4 * size, what=f"The table in {path.name}", advice="Free some memory.")
+        what, allowed = f"The table in {path.name}", max(size // 8, 2**20)
+        require_memory(_CELL * allowed, what=what, advice="Free some memory.")
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         try:
             sheet = book.worksheets[0]
@@ -55,26 +57,17 @@ class Workbook:
                     f"{sheet.title!r}, is read."
                 )
             sheet.reset_dimensions()  # programs may write wrong ones
-            rows = [
-                (number, row)
-                for number, row in enumerate(sheet.iter_rows(values_only=True), start=1)
-                if any(cell is not None for cell in row)
-            ]
+            rows = enumerate(sheet.iter_rows(values_only=True), start=1)
+            filled = ((n, row) for n, row in rows if any(cell is not None for cell in row))
+            names = _names(next(filled, (0, ()))[1])
+            cells: list[tuple[Any, ...]] = []
+            for number, row in filled:
+                cells.append(_below(names, number, row))
+                if len(cells) * len(names) > allowed:  # a cell at the end of a row takes few bytes
+                    allowed *= 2
+                    require_memory(_CELL * allowed, what=what, advice="Free some memory.")
         finally:
             book.close()
-        names = [] if not rows else _without_empty_end(rows[0][1])
-        for position, name in enumerate(names, start=1):
-            if name is None:
-                raise ValueError(f"column {position} of the sheet has no name. Give it one.")
-        cells = []
-        for number, row in rows[1:]:
-            kept = _without_empty_end(row)
-            if len(kept) > len(names):
-                raise ValueError(
-                    f"row {number} of the sheet has {len(kept)} cells, but the header has "
-                    f"{len(names)}. Correct this row."
-                )
-            cells.append((*kept, *[None] * (len(names) - len(kept))))
         return cls(path, [str(name) for name in names], cells, size)
 
     def read(self, *, as_written: Sequence[str], as_text: Container[str]) -> pd.DataFrame:
@@ -124,6 +117,25 @@ def _import_openpyxl(what: str) -> Any:
             name=error.name,
         ) from error
     return openpyxl
+
+
+def _names(row: Sequence[Any]) -> list[Any]:
+    names = list(_without_empty_end(row))
+    if None in names:
+        position = names.index(None) + 1
+        raise ValueError(f"column {position} of the sheet has no name. Give it one.")
+    return names
+
+
+def _below(names: Sequence[Any], number: int, row: Sequence[Any]) -> tuple[Any, ...]:
+    """The cells of a row below the names, as many as there are names."""
+    kept = _without_empty_end(row)
+    if len(kept) > len(names):
+        raise ValueError(
+            f"row {number} of the sheet has {len(kept)} cells, but the header has {len(names)}. "
+            "Correct this row."
+        )
+    return (*kept, *[None] * (len(names) - len(kept)))
 
 
 def _without_empty_end(row: Sequence[Any]) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from meanparity._typing import FloatArray
 from meanparity.constraints.base import Constraint
 from meanparity.constraints.mean import MeanParity
 from meanparity.data.fit_input import check_unfairness
+from meanparity.data.refusals import refuse_other_order
 from meanparity.data.rows import Rows, Schema
 from meanparity.exceptions import import_pandas
 from meanparity.state import stored
@@ -72,9 +73,8 @@ class TradeoffCurve:
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas data frame with one row for each position."""
-        return import_pandas().DataFrame(
-            {name: v for name, v in vars(self).items() if v is not None}
-        )
+        columns = {name: v for name, v in vars(self).items() if v is not None}
+        return import_pandas().DataFrame(columns)
 
 
 @stored("Comparison")
@@ -221,9 +221,8 @@ class Frontier:
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas data frame with one row for each limit."""
-        return import_pandas().DataFrame(
-            {name: v for name, v in vars(self).items() if name != "budget"}
-        )
+        columns = {name: v for name, v in vars(self).items() if name != "budget"}
+        return import_pandas().DataFrame(columns)
 
 
 @stored("StepSums")
@@ -267,6 +266,7 @@ class StepSums:
 
 def curve_sums(y: Any, fair: Any, free: Any, sensitive_features: Any) -> CurveSums:
     """The sums of a tradeoff curve from targets and two predictions of shape (n,) or (n, m)."""
+    refuse_other_order(y=y, fair=fair, free=free, sensitive_features=sensitive_features)
     y, fair, free = check_ends(y, fair, free)
     rows = Rows.from_columns(sensitive_features, n_rows=len(y), continuous=[])
     return CurveSums.from_predictions(y, fair, free, Comparison(rows.schema, MeanParity()), rows)

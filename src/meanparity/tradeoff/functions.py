@@ -89,6 +89,9 @@ class FittedFunction:
         return f"FittedFunction({where})"
 
     def predict(self, X: Any) -> FloatArray:
-        """Predictions for the rows of X: (n,), or (n, m) for several outputs."""
+        """Predictions for the rows of X: (n,), or (n, m) for several outputs.
+
+        For other losses than the squared error these are scores, such as logarithms of rates.
+        """
         values = self.basis.evaluate(X, self.coef) + self.intercept
         return values[:, 0] if self.single_output else values

@@ -11,6 +11,7 @@ import numpy as np
 
 from meanparity._typing import FloatArray, FloatOrArray
 from meanparity.data.fit_input import check_unfairness, check_weights
+from meanparity.data.refusals import refuse_other_order
 from meanparity.data.rows import Rows
 from meanparity.solvers.problem import Directions, Solution
 from meanparity.state import stored
@@ -271,7 +272,7 @@ class Tradeoff:
         for output in range(m):
             both = np.column_stack([y[:, output] - predicted[:, output], h[:, output]])
             errors[output] = both.T @ (shares[:, None] * both)
-        none = between.gaps(np.zeros((len(y), 1)))
+        none = between.gaps_of_zero
         sums = StepSums(
             errors,
             shares @ (y - shares @ y) ** 2,
@@ -336,6 +337,13 @@ class Tradeoff:
         """
         if sensitive_features is None:
             sensitive_features = self.basis.sensitive_features(X)
+        refuse_other_order(
+            X=X,
+            y=y,
+            sensitive_features=sensitive_features,
+            control_features=control_features,
+            sample_weight=sample_weight,
+        )
         y, fair, free = check_ends(y, *self._ends(X))
         rows, shares = self._read_rows(sensitive_features, control_features, sample_weight, y)
         return self._curve(y, fair, free, rows, shares, unfairness)
@@ -361,6 +369,13 @@ class Tradeoff:
         """
         if sensitive_features is None:
             sensitive_features = self.basis.sensitive_features(X)
+        refuse_other_order(
+            X=X,
+            y=y,
+            sensitive_features=sensitive_features,
+            control_features=control_features,
+            sample_weight=sample_weight,
+        )
         values = function.predict(X)
         y, predicted, _ = check_ends(y, values, values)
         rows, shares = self._read_rows(sensitive_features, control_features, sample_weight, y)

@@ -45,6 +45,8 @@
     return node;
   };
 
+  const isNarrow = () => window.innerWidth <= 640;
+
   const drawTradeoff = (part, u) => {
     const svg = byId("tradeoff");
     svg.replaceChildren();
@@ -52,13 +54,15 @@
     svg.closest("figure").hidden = !shown;
     svg.closest(".charts").classList.toggle("alone", !shown);
     if (!shown) return;
-    const [width, height, left, bottom] = [420, 300, 84, 44];
+    const [width, height, bottom] = [420, 300, 44];
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const points = data.weights.map((_, at) => [largest(part, at), squaredError(part, at)]);
     const [xs, ys] = [0, 1].map((k) => points.map((p) => p[k]));
     points.pop(); // the model of the page need not be on the line
     const top = Math.max(...xs) || 1;
     const [low, high] = [Math.min(...ys), Math.max(...ys)];
+    const digits = Math.max(number(low).length, number(high).length);
+    const left = Math.max(84, 14 + digits * (isNarrow() ? 8.5 : 7));
     const span = high - low || Math.abs(high) || 1;
     const x = (v) => left + (width - left - 14) * v / top;
     const y = (v) => height - bottom - (height - bottom - 16) * (v - low + 0.05 * span) / (1.1 * span);
@@ -75,12 +79,25 @@
     draw(svg, "circle", { class: "here", cx: x(largest(part, u)), cy: y(squaredError(part, u)), r: 7 });
   };
 
+  // a name in lines of at most 21 letters, of which at most five are shown
+  const wrapped = (name) => {
+    const words = name.split(" ").flatMap((word) => word.match(/.{1,21}/gsu) || []);
+    const lines = words.reduce((found, word) => {
+      const last = found[found.length - 1];
+      if (last && last.length + word.length < 21) return [...found.slice(0, -1), `${last} ${word}`];
+      return [...found, word];
+    }, []);
+    return lines.length > 5 ? [...lines.slice(0, 4), lines[4].slice(0, 20) + "…"] : lines;
+  };
+
   const drawDistributions = (part, u) => {
     const svg = byId("distributions");
     svg.replaceChildren();
     const k = part.groups.length;
-    const row = k > 12 ? 26 : k > 4 ? 52 : 84;
-    const [width, left, head] = [640, 170, 8];
+    const names = part.groups.map((name) => wrapped(name));
+    const lines = Math.max(...names.map((name) => name.length));
+    const row = Math.max(k > 12 ? 26 : k > 4 ? 52 : 84, 10 + 15 * lines);
+    const [width, left, head] = isNarrow() ? [380, 160, 8] : [640, 170, 8];
     const height = head + k * row + 30;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const [low, high] = part.range;
@@ -89,8 +106,9 @@
     const means = part.groups.map((_, i) => mix(part.predicted.means, i, u));
     part.groups.forEach((name, i) => {
       const base = head + (i + 1) * row - 4;
-      const label = draw(svg, "text", { x: left - 10, y: base - row / 3, "text-anchor": "end" },
-        name.length > 24 ? name.slice(0, 23) + "…" : name);
+      const y = base - row / 3 - 15 * (names[i].length - 1) / 2;
+      const label = draw(svg, "text", { y, "text-anchor": "end" });
+      names[i].forEach((line, at) => draw(label, "tspan", { x: left - 10, dy: at ? 15 : 0 }, line));
       draw(label, "title", {}, name);
       let path = `M${x(low)},${base}`;
       part.bars[u][i].forEach((share, bar) => {
@@ -158,6 +176,9 @@
     byId("live-mean").textContent = `Mean ${part.quantity}`;
     byId("smd").parentElement.hidden = !part.gap_kinds.includes("mean");
     byId("smd").textContent = number(gaps(part, u, "mean").reduce((a, b) => a + b[0], 0));
+    for (const figure of document.querySelectorAll(".figures dd:not(.where)")) {
+      figure.classList.toggle("long", figure.textContent.length > 9);
+    }
     drawTradeoff(part, u);
     drawDistributions(part, u);
     fillTable(part, u);
