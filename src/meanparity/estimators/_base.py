@@ -226,6 +226,7 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
             gaps = means.gaps
         residual, rounding = np.abs(solution.gaps[0]).max(initial=0.0), solution.rounding
         here, there = by_name(labels, gaps[:, 0] if single else gaps)
+        of_groups, counts = rows.group_means(means.cells[0]), rows.group_counts
         of_pool = None if data.pool is None else data.pool.rows.group_means(means.cells[1])
         fitted = {
             "tradeoff_": tradeoff,
@@ -233,9 +234,9 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
             "parity_residual_": closed * max(float(residual), rounding),
             "gaps_": here,
             "pool_gaps_": there,
-            "group_means_": _as_floats(rows.group_means(means.cells[0]), single),
+            "group_means_": _as_floats(of_groups, single),
             "pool_group_means_": None if of_pool is None else _as_floats(of_pool, single),
-            "group_counts_": rows.group_counts,
+            "group_counts_": counts,
             "continuous_": rows.schema.continuous,
             "n_conditions_": functionals.count + pool.count,
             "implies_mean_parity_": all(part.implies_mean_parity for part in parts if part.count),
