@@ -62,6 +62,7 @@ autosummary_imported_members = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"  # the column beside a page is narrow
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
