@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pkgutil
-import resource
 import signal
 import subprocess
 import sys
@@ -33,6 +32,7 @@ def test_tables_say_what_to_install():
     assert "needs pandas. Run: pip install 'meanparity[cli]'" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="others do not heed limits on addresses")
 @pytest.mark.parametrize("kibibytes", [60_000, 500_000, 2_000_000])
 def test_a_limit_on_addresses_leads_to_one_sentence(kibibytes, tmp_path):
     """Imports would fail, in words of the system's linker or of OpenBLAS."""
@@ -40,6 +40,8 @@ def test_a_limit_on_addresses_leads_to_one_sentence(kibibytes, tmp_path):
     pd.DataFrame({"sex": ["F", "M"] * 30, "x": range(60), "pay": range(60)}).to_csv(table)
 
     def limited():
+        import resource
+
         resource.setrlimit(resource.RLIMIT_AS, (1024 * kibibytes, 1024 * kibibytes))
 
     asked = ("fit", table, "--target", "pay", "--sensitive", "sex")

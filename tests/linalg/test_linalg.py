@@ -423,6 +423,10 @@ def test_available_memory_without_control_groups(tmp_path, monkeypatch):
     assert memory.available_bytes() > 2**20
 
 
+ON_LINUX = pytest.mark.skipif(
+    sys.platform != "linux", reason="other systems do not heed limits on addresses"
+)
+
 LIMITED = """
 import resource, sys, warnings
 import numpy as np, psutil
@@ -439,6 +443,7 @@ except MemoryError as error:
 """
 
 
+@ON_LINUX
 @pytest.mark.parametrize(
     ("solver", "room", "expected"),
     [
@@ -494,6 +499,7 @@ for call in calls:
 """
 
 
+@ON_LINUX
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_where_addresses_are_too_few_for_the_blas_every_fit_is_refused(threads):
     """OpenBLAS would end the process, or try to allocate its buffers for ever; so would PyArrow."""
@@ -526,6 +532,7 @@ model.predict(X)
 """
 
 
+@ON_LINUX
 def test_where_addresses_are_too_few_for_the_blas_predict_is_refused():
     done = subprocess.run(
         [sys.executable, "-c", BEFORE_PREDICT],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import subprocess
@@ -11,7 +12,7 @@ from typing import get_args
 
 import pytest
 
-from meanparity import _typing
+from meanparity import _typing, baselines, estimators
 from meanparity.constraints import base
 from meanparity.data import columns
 from meanparity.kernels.spec import KERNEL_NAMES
@@ -44,25 +45,64 @@ def test_mypy_finds_the_mistakes_in_a_users_script(tmp_path):
     assert set(told) == marked_lines(), run.stdout + run.stderr
 
 
-@pytest.mark.slow
-def test_pyright_finds_the_mistakes_in_a_users_script(tmp_path):
+def errors_of_pyright(script, folder):
+    """The lines in which Pyright finds errors, and what it says."""
     settings = {
-        "include": [str(SCRIPT)],
+        "include": [str(script)],
         "typeCheckingMode": "standard",  # as in Pyright
         "pythonVersion": "3.11",
     }
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
     command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
     run = subprocess.run(
-        [*command, "--project", str(tmp_path)], capture_output=True, text=True, cwd=tmp_path
+        [*command, "--project", str(folder)], capture_output=True, text=True, cwd=folder
     )
     found = json.loads(run.stdout)["generalDiagnostics"]
-    told = {
+    return {
         one["range"]["start"]["line"] + 1: one["message"]
         for one in found
         if one["severity"] == "error"
     }
+
+
+@pytest.mark.slow
+def test_pyright_finds_the_mistakes_in_a_users_script(tmp_path):
+    told = errors_of_pyright(SCRIPT, tmp_path)
     assert set(told) == marked_lines(), told
+
+
+def documented_attributes(cls):
+    """The fitted attributes that a docstring describes."""
+    part = inspect.getdoc(cls).partition("\nAttributes\n----------\n")[2]
+    part = re.split(r"\n\w[\w ]+\n---", part)[0]
+    lines = [line.partition(" : ")[0] for line in part.split("\n") if line[:1].strip()]
+    return [name for line in lines for name in re.findall(r"\w+_\b", line)]
+
+
+@pytest.mark.slow
+def test_fitted_attributes_that_are_documented_are_known_to_pyright(tmp_path):
+    homes = (estimators, baselines)
+    classes = [getattr(home, name) for home in homes for name in home.__all__]
+    names = {
+        f"{cls.__module__.split('.')[1]}.{cls.__name__}": documented_attributes(cls)
+        for cls in classes
+        if hasattr(cls, "get_params")
+    }
+    assert all(len(own) > 2 for own in names.values()), names
+    script = tmp_path / "attributes.py"
+    script.write_text(
+        "from meanparity import baselines, estimators\n"
+        + "".join(
+            f"def show_{number}(model: {cls}) -> None:\n    print({own})\n"
+            for number, (cls, own) in enumerate(
+                (cls, ", ".join(f"model.{name}" for name in own)) for cls, own in names.items()
+            )
+        )
+        + "def wrong(model: estimators.ParityRidge) -> None:\n    print(model.coeff_)\n"
+    )
+    told = errors_of_pyright(script, tmp_path)
+    assert len(told) == 1, told
+    assert "coeff_" in told.popitem()[1]
 
 
 @pytest.mark.parametrize(

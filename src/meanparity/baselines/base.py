@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import column_or_1d
@@ -41,6 +42,8 @@ class Baseline(Documented, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     sensitive_columns: Columns
     drop_sensitive: bool
     continuous: Any = "auto"  # for methods without this parameter
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
     _layout: FeatureLayout
     _to_numbers: bool = True  # for models in files that do not have it
 

@@ -77,6 +77,9 @@ class BoundedRegression(AwareBaseline):
     unfairness: float
     alpha: float
     fit_intercept: bool
+    coef_: FloatArray
+    coef_sensitive_: FloatArray
+    intercept_: float
     _first: FirstStage
     _of_s: Part
     _of_u: Part

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
-from meanparity._typing import FloatArray
+from meanparity._typing import FloatArray, FloatOrArray
 from meanparity.baselines.base import READS_WITH, Baseline, check_range
 from meanparity.constraints import Functionals
 from meanparity.data.fit_input import check_alpha, check_flag
@@ -35,6 +35,8 @@ class PenaltyRidge(KernelParameters, MultiOutputMixin, Baseline):  # type: ignor
     alpha: float
     penalty: float
     fit_intercept: bool
+    coef_: FloatArray
+    intercept_: FloatOrArray
     _single_output: bool
     _basis: Basis
     _coef: FloatArray

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._documentation import Documented
-from meanparity._typing import FloatArray
+from meanparity._typing import Features, FloatArray
 from meanparity.constraints.base import Constraint, resolve_constraint
 from meanparity.constraints.functionals import Functionals, check_functionals
 from meanparity.data.features import FeatureLayout, features_to_predict
@@ -342,6 +342,8 @@ class KernelParameters:
     degree: float
     coef0: float
     kernel_params: Mapping[str, Any] | None
+    dual_coef_: FloatArray
+    X_fit_: Features
 
     def _kernel(self) -> AbstractKernel:
         if isinstance(self.kernel, AbstractKernel) and self.gamma is not None:

@@ -50,6 +50,7 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
     fit_intercept: bool
     scoring: SmallestLoss | None
     unfairness: float
+    alpha_: float
 
     @abstractmethod
     def _model(self, **parameters: Any) -> Any:

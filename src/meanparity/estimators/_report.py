@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from meanparity._typing import FloatArray, FloatOrArray
@@ -113,8 +114,11 @@ class Reporting:
     gaps_: dict[str, FloatOrArray]
     pool_gaps_: dict[str, FloatOrArray]
     group_counts_: dict[Hashable, int]
-    group_means_: dict[Hashable, Any]
+    group_means_: dict[Hashable, FloatOrArray]
+    coef_: FloatArray
+    intercept_: FloatOrArray
     n_features_in_: int
+    feature_names_in_: NDArray[Any]
     n_conditions_: int
     solver_: str
     parity_residual_: float

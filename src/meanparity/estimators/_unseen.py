@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ from meanparity.state import stored
 from meanparity.tradeoff.budgets import WeightedGaps
 from meanparity.tradeoff.functions import FittedFunction
 from meanparity.tradeoff.tradeoff import Tradeoff
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 AUTO_POOLING = 0.3  # what "auto" stands for; see docs/small-groups.md
 _FOLDS = 5
@@ -75,7 +78,7 @@ class GapLimits:
             lines.append(f"  {label}: at most {limit} (standard error {error})")
         return "\n".join(lines)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A pandas data frame with one row for each gap (and output)."""
         r, m = self.limits.shape
         table = {
@@ -83,8 +86,9 @@ class GapLimits:
             "limit": self.limits.ravel(),
             "standard_error": self.standard_errors.ravel(),
         }
-        table |= {"output": np.tile(np.arange(m), r)} if m > 1 else {}
-        return import_pandas().DataFrame(table)
+        outputs = {"output": np.tile(np.arange(m), r)} if m > 1 else {}
+        frame: pd.DataFrame = import_pandas().DataFrame(table | outputs)
+        return frame
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
@@ -134,6 +135,9 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
     >>> mean_parity_gap(y, model.predict(X), sensitive_features=s) < 1e-12
     True
     """
+
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
 
     __metadata_request__fit: ClassVar = FIT_METADATA
     __metadata_request__predict: ClassVar = {"sensitive_features": True, "control_features": True}
