@@ -187,6 +187,7 @@ HARD = (
     Case("lognormal 1", "20, lopsided", 0, "sampled"),
     Case("exponential", "10 / 500", 3, "sampled"),
     Case("exponential", "30 / 30", 1, "sampled"),
+    Case("exponential", "10, lopsided"),
     Case("exponential", "20 × 30"),
     Case("Poisson 0.5", "5 / 500"),
     Case("Poisson 0.5", "10 / 500"),
