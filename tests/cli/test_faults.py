@@ -139,6 +139,7 @@ def test_fit_says_which_rows_a_model_file_holds(model, minimal, tmp_path):
         ("a = " + "9" * 5000, "is not a TOML file: Exceeds the limit"),
         ("#" * 2**20 + "\n", "is larger than 1 MiB, which no configuration file needs."),
     ],
+    ids=["deep", "long number", "large"],
 )
 def test_a_hostile_configuration_file_is_refused_in_one_line(content, message, tmp_path):
     path = tmp_path / "own.toml"

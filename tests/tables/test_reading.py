@@ -151,9 +151,9 @@ def test_many_columns_take_no_more_time_each(tmp_path):
         path.write_text(",".join(f"c{i}" for i in range(columns)) + "\n" + "1," * (columns - 1))
         found = []
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             TableFile(path)
-            found.append(time.perf_counter() - start)
+            found.append(time.process_time() - start)
         return min(found)
 
     assert seconds(40_000) < 40 * seconds(4_000)  # 100 times as many, if each is compared with all
