@@ -37,6 +37,7 @@ def test_either_kind_of_rows_outside_is_refused_and_noted(rows, said):
         rows.note("new.csv")
 
 
-def test_without_such_rows_nothing_is_said():
+def test_without_such_rows_nothing_is_said(recwarn):
     Outside().refuse("new.csv")
     Outside().note("new.csv")
+    assert not recwarn
