@@ -74,7 +74,7 @@ def test_numbers_on_the_page_are_those_of_the_model(constraint):
         assert change["low"] == pytest.approx(np.quantile(moved, 0.1), abs=1e-12)
         assert change["up"] == np.mean(moved > 1e-9)
     assert sum(summary.data["bars"][-1][0]) == pytest.approx(1000, abs=5)
-    assert f"The model has gaps of at most {limit}." in report.lead
+    assert f"This model has gaps of at most {limit}." in report.lead
     assert "unfairness" not in report.to_html().split("<script")[0].replace('"unfairness"', "")
 
 
@@ -114,7 +114,7 @@ def test_pooled_models_are_on_the_page():
     assert summary.mean_squared_error(report.slider.model) == pytest.approx(
         mean_squared_error(Y[OTHER], predicted)
     )
-    assert "The model has partial pooling." in report.lead
+    assert "This model has partial pooling." in report.lead
 
 
 def test_as_many_directions_as_are_shown_are_on_the_frontier(monkeypatch):

@@ -99,17 +99,18 @@ class Report:
         """What was constrained, and how much of the constraint was dropped."""
         if not self.constraint:
             return "The predictions of any model, compared between groups."
-        lead = f"Constraint: {self.constraint}"
+        if np.array_equal(self.slider.model, self.slider.weights[0]):
+            lead = f"Constraint: {self.constraint}"
+        else:
+            lead = f"This model has {self.slider.model_label}"
+            if self.slider.model_label.startswith("unfairness"):
+                lead += ", between the constraint (0) and no constraint (1)"
+            lead += f". In full, the constraint would say: {self.constraint}"
         if any(summary.quantity == "score" for summary in self.summaries):
             lead += (
                 " Here this is about the scores from which the predictions are computed, not about "
                 "the predictions."
             )
-        if not np.array_equal(self.slider.model, self.slider.weights[0]):
-            lead += f" The model has {self.slider.model_label}"
-            if self.slider.model_label.startswith("unfairness"):
-                lead += ", between this constraint (0) and no constraint (1)"
-            lead += "."
         return lead
 
     @property

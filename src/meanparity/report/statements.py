@@ -430,8 +430,8 @@ class LeftInBands:
         text += "."
         if self.much:
             text += (
-                " A constraint of a higher degree, such as MeanParity(degree=3), can close more of "
-                "it."
+                " A constraint of a higher degree (--degree on the command line, degree=3 in "
+                "Python) can close more of it."
             )
         return text
 
