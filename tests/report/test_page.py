@@ -325,7 +325,7 @@ def test_errors_are_called_errors():
     gap = max_mean_gap(None, model.predict(X) - Y, sensitive_features=S)
     page = text_of(report)
     assert "would say: The mean prediction error is the same in every group of sex." in page
-    assert "between this constraint (0) and no constraint (1)" in page
+    assert "between the constraint (0) and no constraint (1)" in page
     assert f"the largest of 3 gaps of the mean prediction error is {gap:.4g} (" in page
     assert "A gap is the difference between a group's mean prediction error and the" in page
     # without outcomes there are no errors: the page compares predictions, and says so
