@@ -22,6 +22,7 @@ IDENTIFIERS = {
     "with holes": pd.Series(RNG.choice(3 * N, N, replace=False)),
     "as floats, one empty": pd.Series([np.nan, *range(N)]),
     "six digits of many": pd.Series(RNG.choice(900_000, 10_000, replace=False)),
+    "a tenth of the ties of chance": pd.Series([*range(209), *range(11)]),
     "named": pd.Series(RNG.choice(10**9, N, replace=False), name="person_id"),
     "named in camel case": pd.Series(RNG.choice(10**9, N, replace=False), name="customerId"),
     "codes": pd.Series([f"A{i:05d}" for i in range(N)]),
@@ -89,6 +90,9 @@ def test_one_value_twice_is_nearly_every_row():
     frame = people()
     frame["code"] = [*range(len(frame) - 1), 3]
     with pytest.warns(ParityWarning, match="nearly every row.* is a feature.*ignored=."):
+        fit_table(frame, Roles("pay", ("sex",)), model="linear")
+    frame["number"] = np.arange(len(frame))
+    with pytest.warns(ParityWarning, match="nearly every row.* are features.*ignored=."):
         fit_table(frame, Roles("pay", ("sex",)), model="linear")
 
 
