@@ -187,9 +187,9 @@ def test_a_feather_file_whose_text_overlaps_is_refused(tmp_path):
         table = pa.table({"pay": [1.0, 2.0, 3.0], "sex": text})
         with pa.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table)
-    for read in (read_frame, lambda path: list(TableFile(path).batches())):
+    for whole_or_parts in (read_frame, lambda path: list(TableFile(path).batches())):
         with pytest.raises(ValueError, match="cannot be read as feather"):
-            read(path)
+            whole_or_parts(path)
 
 
 def test_what_a_table_takes_in_memory_follows_from_its_rows_not_from_its_bytes(
