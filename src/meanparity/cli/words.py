@@ -50,10 +50,10 @@ _ADVICE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     ),
     (r"more features \([^()]*\) or a kernel\.", "more columns, or --model kernel."),
     (
-        r"Add the sensitive columns to the features, .*try a kernel, or leave part of the gaps "
-        r"with max_gap or unfairness\.",
-        "Try --model kernel, keep the sensitive columns among the features (no "
-        "--exclude-sensitive), or leave part of the gaps with --max-gap or --unfairness.",
+        r"Add the sensitive columns to the features, .*try another kernel, or leave part of the "
+        r"gaps with max_gap or unfairness\.",
+        "Try --model kernel if the model is linear, keep the sensitive columns among the features "
+        "(no --exclude-sensitive), or leave part of the gaps with --max-gap or --unfairness.",
     ),
     (r"above slack=([\d.]+):", r"above the \1 that it was set to:"),
     (

@@ -209,7 +209,7 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
             function = tradeoff.mixture(float(self.unfairness))
         u = function.unfairness
         closed = 1.0 if u is None else 1 - u
-        warn_about_result(data, *parts, solution, closed)
+        warn_about_result(data, *parts, solution, closed, at_parity=u == 0.0)
         if self.max_gap is not None and u == 1.0:
             warn_about_idle_limit(data, solution)
 

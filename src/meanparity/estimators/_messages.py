@@ -121,10 +121,13 @@ def warn_about_result(
     pool: Functionals,
     solution: Solution,
     closed: float,
+    *,
+    at_parity: bool = True,
 ) -> None:
     """Gaps that are left, rows of the pool that are out of place, and constant models.
 
-    `closed` is the share of the way from the free fit to parity that the model goes.
+    `closed` is the share of the way from the free fit to parity that the model goes, if it is on
+    that way, and `at_parity` says whether it is at its end.
     """
     parts, fair, free = (functionals, pool), solution.fair, solution.free
     conditions = sum(map(len, parts)) if any(part.targets.any() for part in parts) else 0
@@ -146,7 +149,7 @@ def warn_about_result(
                 "these rows are unlike the training rows, and little keeps the fit from using "
                 "them to meet the constraint. Raise alpha."
             )
-    if _is_constant(data, solution):
+    if at_parity and _is_constant(data, solution):
         control = ", ".join(data.rows.schema.control)
         constant = f"a constant in each stratum of {control}" if control else "a constant"
         warn(

@@ -25,7 +25,7 @@ _OUTSIDE = 0.5  # of the range of y, beyond which predictions are out of place
 _STEPS = 50  # of Newton's method, which takes about five
 _FUNCTIONS = "No small change of these functions closes the gaps. Add the sensitive columns to the "
 _ADJUSTED = "use ParityAdjusted(correction='groups') if groups are known when you predict, "
-_OTHERS = "try a kernel, or leave part of the gaps with max_gap or unfairness"
+_OTHERS = "try another kernel, or leave part of the gaps with max_gap or unfairness"
 _ADVICE = f"{_FUNCTIONS}features, {_ADJUSTED}{_OTHERS}"
 _ADVICE_WITHOUT_GROUPS = f"{_FUNCTIONS}features, {_OTHERS}"
 
@@ -45,6 +45,8 @@ class Price:
         the loss of the best constant.
     numbers : tuple of str
         Sensitive numbers, on whose values such a change depends as well.
+    has_groups : bool
+        Whether it depends on groups.
     """
 
     free: float
@@ -52,6 +54,7 @@ class Price:
     least: float
     loss: str = ""
     numbers: tuple[str, ...] = ()
+    has_groups: bool = True
 
     @property
     def is_high(self) -> bool:
@@ -81,8 +84,10 @@ class Price:
 
     @property
     def _shift(self) -> str:
+        if not self.numbers:
+            return "a shift of each group"
         values = f"a shift for each value of {', '.join(self.numbers)}"
-        return f"{values} in each group" if self.numbers else "a shift of each group"
+        return f"{values} in each group" if self.has_groups else values
 
 
 def warn_about_cost(data: FitInput, functionals: Functionals, solution: Solution, u: float) -> None:
@@ -135,7 +140,9 @@ def _price(
 ) -> Price:
     """The price from the errors of the free model, of this one and with a shift of each group."""
     free, now, least = (1 - error / of_constant for error in errors)
-    return Price(free, now, least, loss, rows.schema.continuous)
+    schema = rows.schema
+    grouped = bool(schema.categories or schema.control)
+    return Price(free, now, least, loss, schema.continuous, grouped)
 
 
 def _are_shifts(rows: Rows, functionals: Functionals) -> bool:

@@ -263,14 +263,22 @@ def promised_limits(
             f"max_gap={limits[worst]:g} cannot be promised for people who were not seen: with "
             f"{100 * confidence:g}% confidence, the mean of {labels[worst]!r} is known up to "
             f"{margins[worst].max():.3g}. Allow gaps of at least "
-            f"{unseen.least_promise(confidence):.3g}, merge small groups, pass more rows or a "
-            "larger pool, or a lower confidence."
+            f"{_rounded_up(unseen.least_promise(confidence))}, merge small groups, pass more rows "
+            "or a larger pool, or a lower confidence."
         )
     reason = (
         f"With {100 * confidence:g}% confidence, no gap between people not seen is larger than "
         "max_gap; on the rows of fit each stays below it by the margin of its standard error."
     )
     return GapLimits(labels, left, unseen.standard_errors, reason)
+
+
+def _rounded_up(number: float) -> str:
+    """Three digits of a positive number, which are not less than it."""
+    if not 0 < number < np.inf:
+        return f"{number:g}"
+    unit = 10.0 ** (np.floor(np.log10(number)) - 2)
+    return f"{np.ceil(number / unit) * unit:.4g}"
 
 
 def _gaps_of_columns(

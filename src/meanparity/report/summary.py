@@ -378,15 +378,21 @@ class _StratifiedGroups:
                 f"All {inside.sum()} rows are in one group ({self.names[0]}), so there is nothing "
                 "to compare it with. Pass rows of at least two groups."
             )
+        codes, first = np.unique(self.codes[inside], return_index=True)
+        names = self.groups[inside][first].tolist()  # the same in several strata
+        number = {name: at for at, name in enumerate(dict.fromkeys(names))}
+        group = np.array([number[name] for name in names])
         found = audit(
             values[inside],
-            sensitive_features={self.column: self.codes[inside]},
+            sensitive_features={self.column: group[np.searchsorted(codes, self.codes[inside])]},
             control_features=control,
             sample_weight=None if weights is None else weights[inside],
             continuous=[],
-        )  # in the order of the codes
-        present, first = np.unique(self.codes, return_index=True)
-        label = dict(zip(present.tolist(), self.groups[first], strict=True))
+        )
+        strata = self.strata[inside][first] if control else [None] * len(codes)
+        place = {pair: at for at, pair in enumerate(zip(strata, group, strict=True))}
+        label: dict[Any, Any] = {at: name for name, at in number.items()}
+        ordered = sorted(found.findings, key=lambda f: place[f.stratum, f.group])
 
         def stratum(code: Any) -> Any:
             return None if control is None else self.stratum_names[code]
@@ -401,7 +407,7 @@ class _StratifiedGroups:
                     stratum=stratum(f.stratum),
                     stratum_label="",
                 )
-                for f in found.findings
+                for f in ordered
             ),
             left_out=tuple(stratum(code) for code in found.left_out),
             left_out_labels=(),
