@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import _safe_indexing
 
 from meanparity._typing import FloatArray, IntArray
+from meanparity.exceptions import warn
 from meanparity.tables.identifiers import warn_about_identifiers
 from meanparity.tables.kinds import (
     column_kinds,
@@ -156,7 +158,7 @@ class Encoder:
     def transform(self, rows: pd.DataFrame) -> FloatArray:
         """Encode rows whose columns have the right kinds already."""
         with warnings.catch_warnings():
-            # the callers of `encode` refuse unknown categories, or warn about them by name
+            # the callers of `encode` warn about unknown categories by name
             warnings.filterwarnings("ignore", "Found unknown categories", UserWarning)
             values: FloatArray = self.pipeline.transform(rows)
         return values
@@ -263,13 +265,19 @@ class EncodedTable:
         frame = frame.reset_index(drop=True)
         replace(self.roles, target=None).check(frame, "The pool")
         X, unknown = self.encoder.encode(frame, "The pool")
-        for column, values in unknown.items():
-            raise ValueError(
-                f"The pool has values of {column!r} that no training row has, such as "
-                f"{values[0]!r}. Leave out these rows or the column."
-            )
+        warn_about_unknown("The pool", unknown)
         frame = with_columns(frame, convert_columns(frame, self.metadata_kinds, "The pool"))
         return EncodedRows(X, None, self.roles.metadata(frame))
+
+
+def warn_about_unknown(name: str, unknown: Mapping[str, Collection[str]]) -> None:
+    """Say which categories of a table the encoder does not know."""
+    for column, values in unknown.items():
+        count = "1 value" if len(values) == 1 else f"{len(values)} values"
+        warn(
+            f"{name} has {count} of {column!r} that did not occur in the training rows, such as "
+            f"{min(values)!r}. They are treated as none of the known values."
+        )
 
 
 def _drops_none(encoder: OneHotEncoder, column: int) -> bool:

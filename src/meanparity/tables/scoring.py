@@ -10,9 +10,8 @@ from sklearn.pipeline import Pipeline
 
 from meanparity.data.delimited import ANY_LAYOUT, Layout
 from meanparity.data.fit_input import check_unfairness
-from meanparity.exceptions import warn
 from meanparity.persistence import Saved
-from meanparity.tables.encoding import Encoder
+from meanparity.tables.encoding import Encoder, warn_about_unknown
 from meanparity.tables.kinds import with_columns
 from meanparity.tables.known_groups import KnownGroups
 from meanparity.tables.losses import predict_ends, predict_values
@@ -123,11 +122,6 @@ def score_file(
             yield with_columns(batch, {target: predicted})
 
     n_rows = write_batches(scored_batches(), out)
-    for column, values in unknown.items():
-        count = "1 value" if len(values) == 1 else f"{len(values)} values"
-        warn(
-            f"{name} has {count} of {column!r} that did not occur in the training rows, such as "
-            f"{min(values)!r}. They are treated as none of the known values."
-        )
+    warn_about_unknown(name, unknown)
     outside.note(name)
     return n_rows
