@@ -141,6 +141,8 @@ def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any
         if read_header is None:
             raise ValueError(f"its part {member.filename!r} has an unknown format")
         shape, by_column, dtype = read_header(file)
+        if not dtype.itemsize:  # for which NumPy takes another type
+            raise ValueError(f"the array {member.filename!r} is of a type without a size")
         size = math.prod(shape) * dtype.itemsize
         if dtype.hasobject or min(shape, default=0) < 0 or file.tell() + size != member.file_size:
             raise ValueError(f"the array {member.filename!r} has another size than it says")

@@ -28,10 +28,10 @@ def archive(members, compression=zipfile.ZIP_DEFLATED):
     return buffer.getvalue()
 
 
-def npy(array, shape=None):
+def npy(array, **changes):
     buffer = io.BytesIO()
     header = np.lib.format.header_data_from_array_1_0(array)
-    np.lib.format.write_array_header_1_0(buffer, header | ({"shape": shape} if shape else {}))
+    np.lib.format.write_array_header_1_0(buffer, header | changes)
     return buffer.getvalue() + array.tobytes()
 
 
@@ -77,6 +77,7 @@ def test_a_small_file_of_long_text_is_refused_before_it_is_read(tmp_path, monkey
     [
         ([("0.npy", npy(np.zeros(2), shape=(10**12,)))], "has another size than it says"),
         ([("0.npy", npy(np.zeros(4), shape=(2,)))], "has another size than it says"),
+        ([("0.npy", npy(np.zeros(0), shape=(10**12,), descr="<U0"))], "type without a size"),
         ([("0.npy", npy(np.zeros(4), shape=(-4,)))], "another size|negative|not a model"),
         ([("0.npy", npy(np.zeros(2))), ("0.npy", npy(np.zeros(2)))], "two parts with the name"),
         ([("0.npy", b"\x93NUMPY\x09\x00" + npy(np.zeros(2))[8:])], "unknown format"),
@@ -185,6 +186,18 @@ def test_only_fitted_models_are_loaded(name, tmp_path):
         path.write_bytes(pack(header | {"model": model}, arrays))
         with pytest.raises(ValueError, match=r"was not loaded: (it contains|\[\] is not)"):
             load(path)
+
+
+@pytest.mark.parametrize("sensitive", [["9"], [9], [-1], [0.5]])
+def test_sensitive_columns_that_there_are_not_are_refused(sensitive, tmp_path):
+    path = tmp_path / "m.meanparity"
+    save(fit("ridge"), path)
+    header, arrays = unpack(path.read_bytes(), "m", "model file")
+    state = next(n for n in walk(header) if n.get("kind") == "FeatureLayout")["state"]
+    state["sensitive"] = {"tuple": sensitive}
+    path.write_bytes(pack(header, arrays))
+    with pytest.raises(ValueError, match=r"are not positions of \d columns"):
+        load(path)
 
 
 @pytest.mark.parametrize("name", ["ridge", "rbf", "landmarks", "huber", "ridge, batches"])

@@ -49,6 +49,11 @@ class FeatureLayout:
     sensitive: tuple[int, ...]
     drop_sensitive: bool
 
+    def __post_init__(self) -> None:
+        known = range(self.n_columns)
+        if not all(isinstance(at, int) and at in known for at in self.sensitive):  # from a file
+            raise ValueError(f"{self.sensitive} are not positions of {self.n_columns} columns")
+
     @classmethod
     def from_table(
         cls, X: Any, sensitive_columns: Any = None, drop_sensitive: bool = False
