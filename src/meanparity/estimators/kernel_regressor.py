@@ -32,8 +32,11 @@ class ParityKernelRegressor(RegressorMixin, LossEstimator):  # type: ignore[misc
     r"""Regression with any loss whose predictions meet a parity constraint.
 
     Minimises ``Σ ℓ(y, g(X)) + α‖g‖²`` over linear or kernel functions g, the scores, subject to the
-    constraint on the training rows (and on a pool), by default that every sensitive group has the
-    same mean. With the squared loss it is `ParityKernelRidge`, which is faster.
+    constraint on the training rows (and on a pool). By default, the scores have the same mean in
+    every sensitive group. Scores of "poisson" and "gamma" are logarithms of the predictions, so the
+    groups' mean predictions, such as rates, can still differ. Pass
+    ``constraint=MeanParity(scale="response")`` to make the mean predictions equal. With the squared
+    loss it is `ParityKernelRidge`, which is faster.
 
     Parameters
     ----------
