@@ -120,8 +120,9 @@ def audit(
     >>> found = audit(rng.normal(size=400) + (group == "b"), sensitive_features=group, within=0.2)
     >>> [(f.group, round(f.gap, 2), f.p_value < 0.001, f.equivalent) for f in found.findings]
     [('a', -0.25, True, False), ('b', 0.75, True, False)]
-    >>> print(found)  # doctest: +ELLIPSIS
-    sensitive    n      mean      gap       95 % interval  ...
+    >>> print(found)  # doctest: +ELLIPSIS, +NORMALIZE_WHITESPACE
+                                                              within
+    sensitive    n      mean      gap       95 % interval       ±0.2 ...
     """
     confidence = check_probability(confidence, "confidence")
     power = check_probability(power, "power")

@@ -64,7 +64,7 @@ def score_file(
     >>> from meanparity.persistence import read, save
     >>> from meanparity.tables import Roles, fit_table, read_frame, write_frame
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> frame = pd.DataFrame({"sex": ["F", "M"] * 30, "x": np.arange(60.0)})
+    >>> frame = pd.DataFrame({"sex": ["F", "M"] * 30, "x": np.arange(60) / 2})
     >>> fitted = fit_table(frame.assign(y=frame["x"]), Roles("y", ("sex",)), model="linear")
     >>> save(fitted.pipeline, folder / "model.meanparity", about=fitted.about())
     >>> write_frame(frame, folder / "new.csv")
