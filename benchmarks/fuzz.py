@@ -27,7 +27,7 @@ import tracemalloc
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,22 @@ class Found:
         """Note that an input got through, or an error of a kind that it should not have."""
         self.counts[f"{kind}: FAILED"] += 1
         self.failures.append(f"{kind}, input {number}: {message}")
+
+
+@contextmanager
+def _traced_memory() -> Iterator[None]:
+    """Trace memory; a run traces once, as threads of libraries may still allocate at the end.
+
+    In some versions of Python, such an allocation while the tracing ends may end the process.
+    """
+    if tracemalloc.is_tracing():
+        yield
+        return
+    tracemalloc.start()
+    try:
+        yield
+    finally:
+        tracemalloc.stop()
 
 
 class Fuzzer:
@@ -126,7 +142,7 @@ class Fuzzer:
             self.try_configuration,
         ]
         stop, number = time.monotonic() + seconds, 0
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _traced_memory():
             warnings.simplefilter("ignore")
             while number < inputs and time.monotonic() < stop:
                 rng = np.random.default_rng([self.seed, number])
@@ -138,24 +154,27 @@ class Fuzzer:
         self, kind: str, number: int, honest: float, action: Callable[[], Any]
     ) -> tuple[bool, Any]:
         """Whether the input was read, and as what; anything unforeseen is a failure."""
-        tracemalloc.start()
+        with _traced_memory():
+            tracemalloc.reset_peak()
+            before = tracemalloc.get_traced_memory()[0]
+            done, value = self._outcome(kind, number, action)
+            peak = tracemalloc.get_traced_memory()[1] - before
+        if peak > _FLOOR + 2 * honest:
+            self.found.fail(kind, number, f"took {peak:,} bytes of memory")
+        if done:
+            self.found.counts[f"{kind}: read"] += 1
+        return done, value
+
+    def _outcome(self, kind: str, number: int, action: Callable[[], Any]) -> tuple[bool, Any]:
         try:
-            value = action()
+            return True, action()
         except ERRORS as error:
             self.found.counts[f"{kind}: refused"] += 1
             if not str(error):
                 self.found.fail(kind, number, f"{error!r} says nothing")
-            return False, None
         except Exception:
             self.found.fail(kind, number, traceback.format_exc(limit=-3))
-            return False, None
-        finally:
-            peak = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
-            if peak > _FLOOR + 2 * honest:
-                self.found.fail(kind, number, f"took {peak:,} bytes of memory")
-        self.found.counts[f"{kind}: read"] += 1
-        return True, value
+        return False, None
 
     # tables of text
 

@@ -174,7 +174,7 @@ def test_gaps_of_fits_stay_below_their_limits(cv, spread):
         return X, X.sum(axis=1) + (s == 1) + rng.normal(size=n), s
 
     X_new, _, s_new = make(20_000, np.random.default_rng(1))
-    above = {"gap": 0, "gap_limit": 0}
+    above = {"max_gap": 0, "gap_limit": 0}
     rng = np.random.default_rng(2)
     for _ in range(100):
         X, y, s = make(300, rng)

@@ -67,6 +67,7 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
     """Base of the estimators with other losses."""
 
     loss: Any
+    history_: dict[str, dict[str, list[float]]]
     _loss: Loss
     _warn_about_price = staticmethod(warn_about_loss)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from meanparity.report import Report, Slider
+    from meanparity.solvers.problem import SolverInfo
 
 
 def require_tradeoff(estimator: Any) -> Tradeoff:
@@ -121,6 +122,7 @@ class Reporting:
     feature_names_in_: NDArray[Any]
     n_conditions_: int
     solver_: str
+    solver_info_: SolverInfo
     parity_residual_: float
 
     def summary(self) -> Summary:

@@ -138,6 +138,7 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
 
     n_features_in_: int
     feature_names_in_: NDArray[Any]
+    comparison_: Comparison
 
     __metadata_request__fit: ClassVar = FIT_METADATA
     __metadata_request__predict: ClassVar = {"sensitive_features": True, "control_features": True}
