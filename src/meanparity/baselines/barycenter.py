@@ -99,6 +99,10 @@ class BarycenterRegressor(AwareBaseline):
     0.474
     """
 
+    estimator_: Any
+    group_shares_: dict[Hashable, float]
+    training_gap_: float
+
     def __init__(
         self,
         estimator: Any = None,

@@ -80,6 +80,8 @@ class BoundedRegression(AwareBaseline):
     coef_: FloatArray
     coef_sensitive_: FloatArray
     intercept_: float
+    r2_sensitive_: float
+    sensitive_penalty_: float
     _first: FirstStage
     _of_s: Part
     _of_u: Part

@@ -108,6 +108,15 @@ class ReductionRegressor(Baseline):
     True
     """
 
+    estimators_: list[Any]
+    mixture_weights_: FloatArray
+    thresholds_: FloatArray
+    disparity_: float
+    excess_cost_: float
+    tolerance_: float
+    n_iter_: int
+    n_oracle_calls_: int
+
     def __init__(
         self,
         estimator: Any = None,

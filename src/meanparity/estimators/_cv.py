@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -51,6 +52,11 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
     scoring: SmallestLoss | None
     unfairness: float
     alpha_: float
+    gamma_: float | None
+    cv_results_: dict[str, NDArray[Any]]
+    best_estimator_: Any
+    best_index_: int
+    best_score_: float
 
     @abstractmethod
     def _model(self, **parameters: Any) -> Any:

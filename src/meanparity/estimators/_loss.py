@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from meanparity._typing import FloatArray
@@ -68,6 +69,9 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
 
     loss: Any
     history_: dict[str, dict[str, list[float]]]
+    n_iter_: int
+    converged_: bool
+    classes_: NDArray[Any]
     _loss: Loss
     _warn_about_price = staticmethod(warn_about_loss)
 

@@ -19,6 +19,7 @@ _MOST_GROUPS = 10  # named in a summary
 if TYPE_CHECKING:
     import pandas as pd
 
+    from meanparity.estimators._unseen import GapLimits
     from meanparity.report import Report, Slider
     from meanparity.solvers.problem import SolverInfo
 
@@ -124,6 +125,11 @@ class Reporting:
     solver_: str
     solver_info_: SolverInfo
     parity_residual_: float
+    implies_mean_parity_: bool
+    continuous_: tuple[str, ...]
+    pool_group_means_: dict[Hashable, FloatOrArray] | None
+    unconstrained_strata_: dict[str, int]
+    gap_limits_: GapLimits
 
     def summary(self) -> Summary:
         """What was fitted: constraint, penalty, R², groups, and gaps on the training rows.

@@ -18,7 +18,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from meanparity._documentation import Documented
-from meanparity._typing import Columns, FloatArray
+from meanparity._typing import Columns, FloatArray, FloatOrArray
 from meanparity.constraints import Constraint, MeanParity
 from meanparity.data.features import FeatureLayout, check_shape, features_to_predict
 from meanparity.data.fit_input import (
@@ -139,6 +139,14 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     comparison_: Comparison
+    estimator_: Any
+    correction_: str
+    shift_: float
+    base_gaps_: dict[str, FloatOrArray]
+    gaps_: dict[str, FloatOrArray]
+    base_pool_gaps_: dict[str, FloatOrArray]
+    pool_gaps_: dict[str, FloatOrArray]
+    parity_residual_: float
 
     __metadata_request__fit: ClassVar = FIT_METADATA
     __metadata_request__predict: ClassVar = {"sensitive_features": True, "control_features": True}
