@@ -135,7 +135,10 @@ def test_fit_says_which_rows_a_model_file_holds(model, minimal, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a = " + "[" * 5000 + "]" * 5000, "has values inside each other, too deep to read."),
+        (
+            "a = " + "[" * 5000 + "]" * 5000,
+            "is not a TOML file: it has values inside each other, too deep to read.",
+        ),
         ("a = " + "9" * 5000, "is not a TOML file: Exceeds the limit"),
         ("#" * 2**20 + "\n", "is larger than 1 MiB, which no configuration file needs."),
     ],

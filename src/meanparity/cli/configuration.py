@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from meanparity.cli._typer import typer
 from meanparity.exceptions import did_you_mean
 
 _LARGEST = 2**20  # bytes
+_DEEPEST = 50  # values inside each other
 _NOT_IN_FILES = {"help", "config", "data", "model_file"}
 
 
@@ -22,14 +24,25 @@ def read_configuration(context: typer.Context, path: Path | None) -> Path | None
     if path.stat().st_size > _LARGEST:
         raise ValueError(f"{path.name} is larger than 1 MiB, which no configuration file needs.")
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except RecursionError as error:
-        raise ValueError(f"{path.name} has values inside each other, too deep to read.") from error
+        text = path.read_text(encoding="utf-8")
+        if _is_deep(text):
+            raise ValueError("it has values inside each other, too deep to read")
+        content = tomllib.loads(text)
     except ValueError as error:  # of TOML, of letters, or of a number with too many digits
         raise ValueError(f"{path.name} is not a TOML file: {error}.") from error
     found = find_options(context, content, path.name)
     context.default_map = {**(context.default_map or {}), **found}
     return path
+
+
+def _is_deep(text: str) -> bool:
+    """Whether so many brackets are open at a place that a parser could run out of stack."""
+    depth = 0
+    for bracket in re.findall(r"[][{}]", text):
+        depth = max(depth + (1 if bracket in "[{" else -1), 0)
+        if depth > _DEEPEST:
+            return True
+    return False
 
 
 def find_options(context: typer.Context, content: dict[str, Any], name: str) -> dict[str, Any]:
