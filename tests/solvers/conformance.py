@@ -26,7 +26,8 @@ from meanparity.data.rows import Rows
 from meanparity.kernels import Kernel
 from meanparity.solvers import Dense
 from meanparity.solvers.features import KernelFeatures, LinearFeatures
-from meanparity.solvers.problem import ConstrainedProblem, Solution, Solver
+from meanparity.solvers.problem import ConstrainedProblem, Solver
+from meanparity.solvers.solution import Solution
 from tests.oracles import conditions, kkt, kkt_kernel, kkt_linear, sensitive_contrasts
 from tests.problems import cases
 

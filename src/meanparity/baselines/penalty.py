@@ -16,7 +16,8 @@ from meanparity.data.fit_input import check_alpha, check_flag
 from meanparity.data.rows import Rows
 from meanparity.estimators._base import FUNCTION_ATTRIBUTES, KernelParameters, function_attributes
 from meanparity.solvers.penalised import solve_penalised
-from meanparity.solvers.problem import Basis, ConstrainedProblem
+from meanparity.solvers.problem import ConstrainedProblem
+from meanparity.solvers.solution import Basis
 
 PENALTY_PREDICTS_WITH = (
     *READS_WITH,

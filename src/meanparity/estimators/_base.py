@@ -39,14 +39,8 @@ from meanparity.estimators._price import warn_about_cost
 from meanparity.estimators._unseen import Parts, Unseen, pooled_function, promised_function
 from meanparity.kernels.spec import AbstractKernel, Kernel, resolve_kernel
 from meanparity.linalg.parallel import all_threads
-from meanparity.solvers.problem import (
-    Basis,
-    ConstrainedProblem,
-    Solution,
-    Solver,
-    check_solution,
-    no_columns,
-)
+from meanparity.solvers.problem import ConstrainedProblem, Solver, check_solution
+from meanparity.solvers.solution import Basis, Solution, no_columns
 from meanparity.tradeoff.curve import Comparison, CurveSums, StepSums
 from meanparity.tradeoff.functions import FittedFunction, TableFunctions
 from meanparity.tradeoff.tradeoff import Tradeoff

@@ -32,7 +32,8 @@ from meanparity.estimators._price import warn_about_price, warn_about_range
 from meanparity.estimators.kernel_ridge import ParityKernelRidge
 from meanparity.estimators.ridge import ParityRidge
 from meanparity.solvers.features import LinearFeatures
-from meanparity.solvers.problem import Basis, ConstrainedProblem, Solution, check_solution
+from meanparity.solvers.problem import ConstrainedProblem, check_solution
+from meanparity.solvers.solution import Basis, Solution
 from meanparity.state import stored
 
 

@@ -26,7 +26,8 @@ from meanparity.estimators._unseen import Parts
 from meanparity.exceptions import warn
 from meanparity.losses.base import Loss
 from meanparity.solvers.choose import resolve_loss_solver
-from meanparity.solvers.problem import ConstrainedProblem, Solution
+from meanparity.solvers.problem import ConstrainedProblem
+from meanparity.solvers.solution import Solution
 from meanparity.tradeoff.curve import Comparison
 from meanparity.tradeoff.functions import FittedFunction
 from meanparity.tradeoff.loss_tradeoff import LossTradeoff, Refit

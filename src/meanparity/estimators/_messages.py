@@ -18,7 +18,7 @@ from meanparity.data.groups import display_label, group_sums
 from meanparity.data.pool import Pool, as_pool
 from meanparity.data.rows import Rows, Schema, refuse_identifier, warn_about_labels
 from meanparity.exceptions import warn
-from meanparity.solvers.problem import Solution
+from meanparity.solvers.solution import Solution
 
 IDLE_LIMIT = "The unconstrained fit meets max_gap already"
 _SHOWN = 5  # items of a list in a message

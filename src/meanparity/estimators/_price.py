@@ -16,7 +16,7 @@ from meanparity.data.groups import group_sums
 from meanparity.data.rows import Rows
 from meanparity.exceptions import warn
 from meanparity.losses.base import Loss
-from meanparity.solvers.problem import Solution
+from meanparity.solvers.solution import Solution
 
 _LOST = 1 / 3  # share of the explained variance that is lost
 _EXPLAINED = 0.1  # share of the variance below which a model explains nothing worth losing

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from meanparity.estimators._unseen import GapLimits
     from meanparity.report import Report, Slider
-    from meanparity.solvers.problem import SolverInfo
+    from meanparity.solvers.solution import SolverInfo
 
 
 def require_tradeoff(estimator: Any) -> Tradeoff:

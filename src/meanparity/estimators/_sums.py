@@ -35,7 +35,8 @@ from meanparity.linalg.parallel import all_threads
 from meanparity.solvers.choose import resolve_solver
 from meanparity.solvers.normal import Held, Moments, SummedProblem
 from meanparity.solvers.nystrom import Nystrom
-from meanparity.solvers.problem import Fit, Solution, Solver
+from meanparity.solvers.problem import Solver
+from meanparity.solvers.solution import Fit, Solution
 from meanparity.statistics.collect import Collector
 from meanparity.statistics.statistics import KeyedCells, Statistics, uncentred
 

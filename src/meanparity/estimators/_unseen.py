@@ -27,7 +27,8 @@ from meanparity.data.fit_input import FitInput
 from meanparity.data.groups import Cells
 from meanparity.data.rows import Rows
 from meanparity.exceptions import import_pandas
-from meanparity.solvers.problem import ConstrainedProblem, Solution, Solver
+from meanparity.solvers.problem import ConstrainedProblem, Solver
+from meanparity.solvers.solution import Solution
 from meanparity.state import stored
 from meanparity.tradeoff.budgets import WeightedGaps
 from meanparity.tradeoff.functions import FittedFunction

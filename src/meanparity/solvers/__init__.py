@@ -8,15 +8,12 @@ from meanparity.solvers.nystrom import Nystrom
 from meanparity.solvers.primal import Primal
 from meanparity.solvers.problem import (
     ConstrainedProblem,
-    Directions,
     Ends,
-    Fit,
-    Solution,
     Solver,
-    SolverInfo,
     evaluated_solution,
     solve_each_penalty,
 )
+from meanparity.solvers.solution import Directions, Fit, Solution, SolverInfo
 
 __all__ = [
     "LBFGS",

@@ -16,12 +16,8 @@ from meanparity.solvers.descent import DescentSettings
 from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.minimisation import Minimisation
 from meanparity.solvers.nystrom import Nystrom, from_features, in_features, kernel_features
-from meanparity.solvers.problem import (
-    ConstrainedProblem,
-    Solution,
-    Solver,
-    check_solution,
-)
+from meanparity.solvers.problem import ConstrainedProblem, Solver, check_solution
+from meanparity.solvers.solution import Solution
 from meanparity.solvers.targets import TargetValues
 from meanparity.state import stored
 

@@ -12,7 +12,8 @@ from meanparity.solvers.factored import Dense, Spectral, solve_exactly
 from meanparity.solvers.normal import SummedProblem, solve_sums
 from meanparity.solvers.nystrom import Nystrom
 from meanparity.solvers.primal import Primal
-from meanparity.solvers.problem import ConstrainedProblem, Solution, Solver
+from meanparity.solvers.problem import ConstrainedProblem, Solver
+from meanparity.solvers.solution import Solution
 
 MOST_EXACT_ROWS = 25_000  # an exact kernel fit to more rows takes minutes
 _RIDGE = {kind.name: kind for kind in (Primal, Dense, Spectral, ConjugateGradient, Nystrom)}

@@ -23,14 +23,8 @@ from meanparity.solvers.dual import Dual
 from meanparity.solvers.factored import solve_exactly
 from meanparity.solvers.landmarks import pivots
 from meanparity.solvers.operator import KernelOperator
-from meanparity.solvers.problem import (
-    ConstrainedProblem,
-    Ends,
-    Solution,
-    Solver,
-    SolverInfo,
-    solve_each_penalty,
-)
+from meanparity.solvers.problem import ConstrainedProblem, Ends, Solver, solve_each_penalty
+from meanparity.solvers.solution import Solution, SolverInfo
 from meanparity.state import stored
 
 _TOLERANCE = 1e-10  # of the residual, beside the right-hand side

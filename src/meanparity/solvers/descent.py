@@ -14,7 +14,7 @@ import numpy as np
 
 from meanparity._typing import FloatArray
 from meanparity.losses.base import Loss, Rounded
-from meanparity.solvers.problem import Run
+from meanparity.solvers.solution import Run
 from meanparity.solvers.spaces import FunctionSpace
 
 Point = tuple[FloatArray, FloatArray, float]  # coefficients, values on the rows, constant

@@ -26,15 +26,9 @@ from meanparity.kernels.bound import gram
 from meanparity.linalg.adjusted import AdjustedMatrix
 from meanparity.linalg.memory import SMALL, require_memory
 from meanparity.linalg.symmetric import Eigen, SymmetricFactor, SymmetricMatrix
-from meanparity.solvers.problem import (
-    ConstrainedProblem,
-    Directions,
-    Ends,
-    Solution,
-    SolverInfo,
-    evaluated_solution,
-)
+from meanparity.solvers.problem import ConstrainedProblem, Ends, evaluated_solution
 from meanparity.solvers.representers import KernelMatrix, PoolMoments, Representers
+from meanparity.solvers.solution import Directions, Solution, SolverInfo
 
 GRAM_ADVICE = (
     "Fit on fewer rows, pass solver='nystrom', or, if linear functions are enough, use "

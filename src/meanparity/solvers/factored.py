@@ -20,14 +20,8 @@ from meanparity.linalg.device import CPU, name_of, resolve_device
 from meanparity.linalg.refinement import DOUBLE, Accuracy, Factorable, Refined, StoredMatrix
 from meanparity.linalg.symmetric import Eigen, SymmetricMatrix
 from meanparity.solvers.dual import GRAM_ADVICE, Dual
-from meanparity.solvers.problem import (
-    ConstrainedProblem,
-    Ends,
-    Solution,
-    Solver,
-    SolverInfo,
-    solve_each_penalty,
-)
+from meanparity.solvers.problem import ConstrainedProblem, Ends, Solver, solve_each_penalty
+from meanparity.solvers.solution import Solution, SolverInfo
 from meanparity.state import stored
 
 if TYPE_CHECKING:

@@ -51,13 +51,8 @@ from meanparity.losses.regression import Quantile
 from meanparity.solvers.descent import Bend, Descent, DescentSettings, minimise
 from meanparity.solvers.dual import evaluate
 from meanparity.solvers.features import LinearFeatures
-from meanparity.solvers.problem import (
-    ConstrainedProblem,
-    Fit,
-    Run,
-    Solution,
-    SolverInfo,
-)
+from meanparity.solvers.problem import ConstrainedProblem
+from meanparity.solvers.solution import Fit, Run, Solution, SolverInfo
 from meanparity.solvers.spaces import ColumnFunctions, FunctionSpace, KernelFunctions
 
 _ROUNDS = 20  # most linearisations of the link

@@ -21,13 +21,8 @@ from meanparity.linalg.memory import require_memory
 from meanparity.linalg.symmetric import SymmetricMatrix, row_blocks
 from meanparity.solvers.features import FeatureMap
 from meanparity.solvers.orthogonal import RidgePath, constrained_directions
-from meanparity.solvers.problem import (
-    ConstrainedProblem,
-    Directions,
-    Fit,
-    Solution,
-    SolverInfo,
-)
+from meanparity.solvers.problem import ConstrainedProblem
+from meanparity.solvers.solution import Directions, Fit, Solution, SolverInfo
 from meanparity.solvers.sums import AT_ONCE, CellSums, LossSums, sum_cells, sum_rows
 
 _CONDITION = 1e12  # of the normal equations, above which eigenvalues show what is rounding

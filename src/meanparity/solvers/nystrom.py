@@ -18,7 +18,8 @@ from meanparity.linalg.symmetric import row_blocks
 from meanparity.solvers.features import FeatureMap, KernelFeatures, LinearFeatures, whiten
 from meanparity.solvers.landmarks import LANDMARKS, choose_landmarks
 from meanparity.solvers.normal import SummedProblem, solve_sums
-from meanparity.solvers.problem import ConstrainedProblem, Fit, Solution, Solver, no_columns
+from meanparity.solvers.problem import ConstrainedProblem, Solver
+from meanparity.solvers.solution import Fit, Solution, no_columns
 from meanparity.state import stored
 
 _BLOCK = 2**20  # features computed at a time (8 MiB)

@@ -18,7 +18,8 @@ from meanparity.linalg.symmetric import SymmetricFactor, SymmetricMatrix, symmet
 from meanparity.solvers.factored import pseudo_inverse
 from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.orthogonal import CentredRows, orthonormal_span, require_columns_fit
-from meanparity.solvers.problem import Basis, ConstrainedProblem
+from meanparity.solvers.problem import ConstrainedProblem
+from meanparity.solvers.solution import Basis
 
 _ADVICE = "Fit on fewer rows, or use linear functions."
 

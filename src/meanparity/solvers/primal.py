@@ -29,15 +29,12 @@ from meanparity.solvers.orthogonal import (
 )
 from meanparity.solvers.problem import (
     ConstrainedProblem,
-    Directions,
     Ends,
-    Solution,
     Solver,
-    SolverInfo,
     evaluated_solution,
-    no_columns,
     solve_each_penalty,
 )
+from meanparity.solvers.solution import Directions, Solution, SolverInfo, no_columns
 from meanparity.state import stored
 
 _CONDITION = 1e6  # of the normal equations, above which they lose too many digits

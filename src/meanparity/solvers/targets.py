@@ -14,7 +14,7 @@ from scipy.linalg import block_diag
 from meanparity._typing import FloatArray
 from meanparity.solvers.features import KernelFeatures
 from meanparity.solvers.minimisation import Minimisation, Minimiser
-from meanparity.solvers.problem import Run
+from meanparity.solvers.solution import Run
 from meanparity.solvers.spaces import FunctionSpace
 
 _TOLERANCE = 1e-14  # relative decrease of the objective at which a minimisation stops

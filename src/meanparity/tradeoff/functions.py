@@ -8,7 +8,7 @@ from typing import Any
 from meanparity._typing import FloatArray
 from meanparity.data.features import FeatureLayout
 from meanparity.linalg.parallel import all_threads
-from meanparity.solvers.problem import Basis
+from meanparity.solvers.solution import Basis
 from meanparity.state import stored
 
 

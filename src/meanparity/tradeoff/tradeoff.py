@@ -13,7 +13,7 @@ from meanparity._typing import FloatArray, FloatOrArray
 from meanparity.data.fit_input import check_unfairness, check_weights
 from meanparity.data.refusals import refuse_other_order
 from meanparity.data.rows import Rows
-from meanparity.solvers.problem import Directions, Solution
+from meanparity.solvers.solution import Directions, Solution
 from meanparity.state import stored
 from meanparity.tradeoff.budgets import Budgets, Kind, WeightedGaps, check_kind, check_size
 from meanparity.tradeoff.curve import (
