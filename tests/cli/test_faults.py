@@ -137,7 +137,7 @@ def test_fit_says_which_rows_a_model_file_holds(model, minimal, tmp_path):
     [
         (
             "a = " + "[" * 5000 + "]" * 5000,
-            "is not a TOML file: it has values inside each other, too deep to read.",
+            "is not a TOML file: its values are nested too deeply.",
         ),
         ("a = " + "9" * 5000, "is not a TOML file: Exceeds the limit"),
         ("#" * 2**20 + "\n", "is larger than 1 MiB, which no configuration file needs."),

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from meanparity import (
     CovarianceParity,
     MeanParity,
+    ParityAdjusted,
     ParityRidge,
     ParityRidgeCV,
     ResidualParity,
@@ -157,3 +159,54 @@ def test_numbers_are_settled_on_all_rows(monkeypatch):
     assert fitted
     assert in_one == pytest.approx(by_fits)
     assert search.constraint.continuous == "auto"
+
+
+class MeansInRows(Constraint):
+    """`MeanParity` from the weight of each row, which is all that a user's constraint may state."""
+
+    needs_rows = ""
+    reads_values = False
+
+    def __init__(self, pooling=None):
+        self.pooling = pooling
+
+    def functionals(self, rows):
+        found = mean_contrasts(rows)
+        of_rows = found.dense() @ found.units.T
+        return Functionals.from_weights(of_rows, labels=found.labels)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("how", ["confidence", "pooling"])
+def test_limits_for_people_not_seen_are_those_of_the_same_notion(how, weighted):
+    X, y, _ = make_synthetic(120, 4, random_state=0)
+    band = np.arange(120) % 3
+    X[:, 0] += 2 * band  # gaps that max_gap forbids
+    y = y + 2 * band
+    w = np.random.default_rng(0).uniform(1, 2, 120) if weighted else None
+    settings = {"max_gap": 1.5, "confidence": 0.9} if how == "confidence" else {}
+    fits = []
+    for kind in (MeanParity, MeansInRows):
+        constraint = kind(pooling="auto" if how == "pooling" else None)
+        model = ParityRidge(constraint=constraint, **settings)
+        fits.append(model.fit(X, y, sensitive_features=band, sample_weight=w))
+    known, own = (fit.gap_limits_ for fit in fits)
+    assert own.standard_errors == pytest.approx(known.standard_errors, rel=1e-9)
+    assert own.limits == pytest.approx(known.limits, rel=1e-9)
+    assert fits[1].predict(X) == pytest.approx(fits[0].predict(X), abs=1e-8)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_are_shifted_for_conditions_that_are_about_groups(weighted):
+    X, y, _ = make_synthetic(120, 4, random_state=0)
+    band = np.arange(120) % 3
+    w = np.random.default_rng(0).uniform(1, 2, 120) if weighted else None
+    if weighted:
+        w[:4] = 0.0
+    found = [
+        ParityAdjusted(LinearRegression(), correction=constraint)
+        .fit(X, y, sensitive_features=band, sample_weight=w)
+        .predict(X, sensitive_features=band)
+        for constraint in (MeanParity(), MeansInRows())
+    ]
+    assert found[1] == pytest.approx(found[0], abs=1e-10)

@@ -71,8 +71,11 @@ class OwnLandmarks(Solver):
     def solve(self, problem):
         return Nystrom(landmarks=self.landmarks).solve(problem)
 
-    def in_features(self, problem):
-        return Nystrom(landmarks=self.landmarks).in_features(problem)
+    def solve_sums(self, problem, start):
+        return Nystrom().solve_sums(problem, start)
+
+    def feature_map(self, X, kernel, names=None):
+        return Nystrom(landmarks=self.landmarks).feature_map(X, kernel, names)
 
 
 @pytest.mark.parametrize("cv", [None, 4])
@@ -92,6 +95,41 @@ def test_cross_validation_is_about_the_features_of_a_solver(cv):
         errors.append(found.cv_results_["mean_squared_error"][0])
         assert errors[-1] == pytest.approx(np.concatenate(squares).mean(), rel=1e-9)
     assert abs(errors[0] - errors[1]) > 1e-3
+
+
+def test_batches_and_other_losses_use_the_features_of_a_solver():
+    ours, theirs = OwnLandmarks(X[:6]), Nystrom(landmarks=X[:6])
+    for batch in (True, False):
+        fits = []
+        for solver in (ours, theirs):
+            model = ParityKernelRidge(kernel="rbf", gamma=0.3, solver=solver)
+            if batch:
+                model.partial_fit(X, Y, sensitive_features=S)
+            else:
+                model = ParityKernelRegressor(loss="huber", kernel="rbf", gamma=0.3, solver=solver)
+                model.fit(X, Y, sensitive_features=S)
+            assert model.X_fit_.shape == (6, X.shape[1])
+            fits.append(model.predict(X))
+        assert np.array_equal(*fits)
+
+
+class OnlySums(Primal):
+    """It solves sums of columns, and says nothing about kernels."""
+
+
+def test_sums_of_kernels_need_features():
+    model = ParityKernelRidge(kernel="rbf", solver=OnlySums())
+    with pytest.raises(ValueError, match="does not say which features stand for the kernel"):
+        model.partial_fit(X, Y, sensitive_features=S)
+
+
+class FromNewton(Newton):
+    """A solver of other losses under another name."""
+
+
+def test_subclasses_are_told_apart_as_their_bases():
+    with pytest.raises(ValueError, match=r"solver=FromNewton\(\) is not known here"):
+        ParityKernelRidge(solver=FromNewton()).fit(X, Y, sensitive_features=S)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4], ids=["near", "far"])

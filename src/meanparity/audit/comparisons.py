@@ -25,7 +25,7 @@ from meanparity.audit.proportions import difference_limits
 from meanparity.data.groups import Groups
 
 FEWEST_ROWS = 5  # rows that a group, and all other groups together, need if values are numbers
-_FEWEST_OF_TWO = 10  # rows from which two distinct values are taken for the only two
+_FEWEST_OF_TWO = 10  # from this many rows on, two distinct values count as the only two
 
 Limits = tuple[FloatArray, FloatArray]
 
@@ -170,7 +170,7 @@ class NumberComparison:
     def limits_at(self, strength: float | FloatArray) -> Limits:
         """Limits at a multiple of these quantiles."""
         low, high = (np.where(self.told, end, np.inf) for end in self._ends)
-        with np.errstate(invalid="ignore"):  # 0·∞, where nothing is told
+        with np.errstate(invalid="ignore"):  # 0·∞ where an interval is infinite
             return self._between(strength * low, strength * high)
 
     def _between(self, low: FloatArray, high: FloatArray) -> Limits:
@@ -211,14 +211,14 @@ class ShareComparison:
 
     @property
     def told(self) -> NDArray[np.bool_]:
-        """Exact limits always tell what there is to tell."""
+        """Always true: exact limits need no minimum number of rows."""
         return np.ones(len(self.moments.means), dtype=bool)
 
     @cached_property
     def _sizes(self) -> FloatArray:
-        """Number of equally weighted rows that know each proportion as well, at most: (k,).
+        """Upper bound on the effective sample size of each proportion: (k,).
 
-        Where rows of one value have larger weights, that are fewer than of any values.
+        It is smaller than for other values if the rows of one value have larger weights.
         """
         moments = self.moments
         means = np.clip(moments.means, 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Drawn samples that say how far a studentised gap strays when there is nothing to find.
+"""The distribution of studentised gaps when all groups have the same mean, from drawn samples.
 
 The distribution of a t statistic under skew is far from Student's: with 30 rows of a lognormal
 variable, the mean is too low most of the time and so is its standard error. What a group of few
@@ -64,7 +64,7 @@ class Pool:
         return cls(found, relative, spread, float(np.mean(z**3)), float(np.mean(z**4)))
 
     def widenings(self, moments: Moments) -> FloatArray:
-        """How much wider intervals are because the residuals are few and their skewness, too: (k,).
+        """Factors that widen intervals if there are few residuals, and if these are skewed: (k,).
 
         The skewness counts as far as that of the group's mean is not cancelled by that of the mean
         of all others: not at all for two groups that are alike.

@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def interrupt_again(dropped: UnraisableHookArgs) -> None:
-    """Interrupt once more if Ctrl-C came inside a callback, from which nothing can be raised.
+    """Raise Ctrl-C again if it arrived in a callback, from which nothing can be raised.
 
     Python prints such an exception and goes on. While modules are imported, such callbacks are
     frequent.

@@ -26,7 +26,7 @@ def read_configuration(context: typer.Context, path: Path | None) -> Path | None
     try:
         text = path.read_text(encoding="utf-8")
         if _is_deep(text):
-            raise ValueError("it has values inside each other, too deep to read")
+            raise ValueError("its values are nested too deeply")
         content = tomllib.loads(text)
     except ValueError as error:  # of TOML, of letters, or of a number with too many digits
         raise ValueError(f"{path.name} is not a TOML file: {error}.") from error

@@ -238,7 +238,7 @@ Config = Annotated[
 
 
 def layout(delimiter: str | None, decimal: str | None, encoding: str | None) -> Layout:
-    """How text files are written, as far as the options say it."""
+    """The layout of text files, as far as the options give it."""
     from meanparity.data.delimited import Layout
 
     return Layout(
@@ -331,7 +331,7 @@ def working(command: Callable[..., None], quiet: bool = False) -> Iterator[Calla
 
 
 def show(text: str, data: Any, as_json: bool, *, to_stderr: bool = False) -> None:
-    """Print a result as text, of which a terminal gets whole words in each line, or as JSON."""
+    """Print a result as JSON, or as text whose lines a terminal breaks between words."""
     text = json.dumps(data, indent=1, default=str, allow_nan=False) if as_json else text
     stream = sys.stderr if to_stderr else sys.stdout
     if not as_json and stream.isatty():

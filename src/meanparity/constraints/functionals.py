@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -177,6 +177,31 @@ class Functionals:
         """C, (n, q)."""
         table = self.table[self.codes]
         return self._weighted(slice(None), table.toarray() if sparse.issparse(table) else table)
+
+    def on_cells(
+        self, codes: IntArray, n_cells: int, weights: FloatArray | None
+    ) -> Functionals | None:
+        """The same with one row of T for each of k cells; None if rows of one cell differ in T."""
+        if self.codes is codes:
+            return self
+        C, of_rows = self.dense(), codes
+        if weights is not None:
+            heavy = weights > 0
+            C, of_rows = C[heavy] / weights[heavy, None], codes[heavy]
+        table = np.zeros((n_cells, C.shape[1]))
+        table[of_rows] = C
+        if np.abs(table[of_rows] - C).max(initial=0.0) > 1e-9 * np.abs(C).max(initial=0.0):
+            return None
+        mass = np.bincount(codes, weights, minlength=n_cells)
+        triangle = np.linalg.qr(np.sqrt(mass)[:, None] * table, mode="r")
+        return replace(  # with columns of T that are orthonormal in the weighted rows
+            self,
+            codes=codes,
+            table=np.linalg.solve(triangle.T, table.T).T,
+            targets=np.linalg.solve(triangle.T, self.targets),
+            units=self.units @ triangle.T,
+            weights=weights,
+        )
 
     def gaps(self, values: FloatArray) -> FloatArray:
         """How far values, (n, m), are from parity, in their own units: (r, m).

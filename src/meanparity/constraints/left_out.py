@@ -60,17 +60,15 @@ class LeftOut:
                 targets.append(np.zeros((0, 1)))
                 continue
             found = constraint.functionals(rest)
-            C = found.dense() / weights[keep, None]
-            table = np.zeros((k, C.shape[1]))
-            table[rows.codes[keep]] = C  # rows of one cell share their row of T
-            if np.abs(table[rows.codes[keep]] - C).max(initial=0.0) > 1e-9 * np.abs(C).max():
+            of_cells = found.on_cells(rows.codes[keep], k, weights[keep])
+            if of_cells is None:
                 raise ValueError(
                     f"{type(constraint).__name__} says needs_rows = '', but rows with equal "
                     "sensitive and control values have different weights in its functionals. Say "
                     "why it needs rows, and pass cv=5 instead of leave-one-out."
                 )
-            tables.append(table)
-            targets.append(_fixed_targets(found, rest, constraint))
+            tables.append(of_cells.table)
+            targets.append(_fixed_targets(of_cells, rest, constraint))
         return cls(
             rows.codes,
             k,

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 from meanparity._typing import FloatArray
 from meanparity.constraints import MeanParity
 from meanparity.constraints.base import Constraint, resolve_constraint
-from meanparity.constraints.functionals import Functionals
+from meanparity.constraints.functionals import Functionals, check_functionals
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import FitInput, InputOptions, read_fit_input
 from meanparity.data.rows import Rows, Schema, refuse_identifier
@@ -187,9 +187,10 @@ def read_groups_input(
     refuse_unused_control(constraint, rows)
     pool_to_hold_on(constraint, None)
     _require_y(constraint, y)
-    functionals = constraint.functionals(rows)
-    if getattr(functionals, "codes", None) is not rows.codes:
-        name = type(constraint).__name__
+    found, name = constraint.functionals(rows), type(constraint).__name__
+    check_functionals(found, name, rows.n_rows, data.Y.shape[1])
+    functionals = found.on_cells(rows.codes, len(rows.cells), rows.weights)
+    if functionals is None:
         raise ValueError(
             f"Groups cannot be shifted for {name}, whose functionals are about rows instead of "
             "combinations of sensitive and control values. Pass a function of X, "

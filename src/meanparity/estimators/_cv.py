@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from meanparity._documentation import Documented
 from meanparity._typing import FloatArray
 from meanparity.constraints.base import Constraint
+from meanparity.constraints.left_out import LeftOut
 from meanparity.data.fit_input import FitInput, check_unfairness
 from meanparity.estimators._base import FIT_METADATA, PREDICTS_WITH, store_fitted
 from meanparity.estimators._messages import refuse_given
@@ -35,6 +36,7 @@ from meanparity.estimators.selection import (
 )
 from meanparity.solvers.choose import resolve_solver
 from meanparity.solvers.held_out import Smoother, kernel_scale
+from meanparity.solvers.nystrom import in_solver_features
 from meanparity.solvers.problem import ConstrainedProblem
 
 CV_PREDICTS_WITH = (*PREDICTS_WITH, "best_estimator_", "alpha_", "gamma_")
@@ -137,18 +139,17 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
                 problem = model._problem(constraint, data)
             else:  # the functionals do not depend on the kernel
                 problem = replace(problem, kernel=model._kernel())
-            found = resolve_solver(model.solver).in_features(problem)
+            found = in_solver_features(resolve_solver(model.solver), problem)
             yield space, model, found.in_double_precision()
 
     def _left_out(
         self, constraint: Constraint, data: FitInput
     ) -> Iterator[tuple[Candidate, FloatArray]]:
+        left_out = LeftOut.compute(data.rows, constraint)  # the same for every kernel
         for space, model, problem in self._candidates(constraint, data):
             smoother = Smoother.from_problem(problem, resolve_solver(model.solver))
             scale = float(smoother.values.sum()) / len(problem.Y)
-            tried = leave_one_out(
-                constraint, data, problem, smoother, self._alphas(scale), self.unfairness
-            )
+            tried = leave_one_out(left_out, problem, smoother, self._alphas(scale), self.unfairness)
             for alpha, predicted in tried:
                 yield {"alpha": alpha, **space}, predicted
 

@@ -187,7 +187,6 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
             np.ones(len(data.Y)) if data.weights is None else data.weights,
             float(self.alpha) * solution.norms,
             data.on_response,
-            data.pool is not None,
             data.classes,
             labels=found.labels,
             refit=Refit(replace(problem, earlier=None), resolve_loss_solver(self.solver)),

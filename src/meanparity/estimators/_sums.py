@@ -32,9 +32,8 @@ from meanparity.estimators._report import Reporting
 from meanparity.estimators._unseen import Parts
 from meanparity.exceptions import warn
 from meanparity.linalg.parallel import all_threads
-from meanparity.solvers.choose import resolve_solver
+from meanparity.solvers.choose import resolve_solver, resolve_sums_solver
 from meanparity.solvers.normal import Held, Moments, SummedProblem
-from meanparity.solvers.nystrom import Nystrom
 from meanparity.solvers.problem import Solver
 from meanparity.solvers.solution import Fit, Solution
 from meanparity.statistics.collect import Collector
@@ -286,10 +285,14 @@ class SumsRegressor(Reporting, MultiOutputMixin, RegressorMixin, ParityEstimator
         solver = resolve_solver(self.solver)
         if not solver.takes_sums:
             raise ValueError(_needs_rows(self.solver))
-        nystrom = solver if isinstance(solver, Nystrom) else Nystrom()
-        return Collector(
-            self._options(constraint), self._kernel(), nystrom, bool(self.fit_intercept)
-        )
+        kernel, solver = self._kernel(), resolve_sums_solver(self.solver)
+        if not kernel.is_linear and not hasattr(solver, "feature_map"):
+            raise ValueError(
+                f"solver={self.solver!r} does not say which features stand for the kernel, and "
+                "sums over rows need features. Pass 'auto' or 'nystrom', or a solver with a method "
+                "feature_map."
+            )
+        return Collector(self._options(constraint), kernel, solver, bool(self.fit_intercept))
 
 
 def _input_from_statistics(statistics: Statistics, pool: KeyedCells | None) -> FitInput:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import sparse, stats
 
 from meanparity._typing import FloatArray
 from meanparity.constraints.base import Constraint
@@ -298,7 +298,10 @@ def _gaps_of_columns(
             continue
         apart = replace(rows, schema=replace(schema, intersectional=False))
         columns = mean_contrasts(apart)
-        of_cells, wanted = (_weights_in_cells(f).T for f in (part, columns))
+        cellwise = part.on_cells(rows.codes, len(rows.cells), rows.weights)
+        if cellwise is None:
+            continue
+        of_cells, wanted = (_weights_in_gaps(f).T for f in (cellwise, columns))
         found = np.linalg.lstsq(of_cells, wanted, rcond=1e-10)[0]
         off = np.abs(of_cells @ found - wanted).max(axis=0)
         known = off <= 1e-8 * np.abs(wanted).max(axis=0)  # not if values of a column are missing
@@ -405,8 +408,12 @@ def _standard_errors(
     pooled = (squares + _PRIOR * typical[:, None]) / (counts + _PRIOR)[:, None]
     variance = pooled.max(axis=0)
     weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
-    mass = np.bincount(rows.codes, weights**2, minlength=len(counts))
-    weight = _weights_in_cells(functionals) ** 2 * mass  # squared, summed over a cell
+    table_rows, own = functionals.table.shape[0], functionals.weights
+    mass = sparse.coo_array(  # of each row of the functionals' table in each cell
+        (np.ones(len(rows.codes)) if own is None else own**2, (functionals.codes, rows.codes)),
+        shape=(table_rows, len(counts)),
+    ).tocsr()
+    weight = _weights_in_gaps(functionals) ** 2 @ mass  # squared, summed over a cell
     parts = weight[:, :, None] * variance
     total = parts.sum(axis=1)
     freedom = total**2 / np.maximum(
@@ -419,8 +426,8 @@ def _standard_errors(
     return np.sqrt(total), np.maximum(freedom, 1.0), share
 
 
-def _weights_in_cells(functionals: Functionals) -> FloatArray:
-    """The weight of a row of each cell in each gap: (R, k)."""
+def _weights_in_gaps(functionals: Functionals) -> FloatArray:
+    """The weight in each gap of a row that uses a row of the functionals' table: (R, k)."""
     table = functionals.table
     table = table.toarray() if hasattr(table, "toarray") else table
     return np.asarray(functionals.units @ table.T)

@@ -231,8 +231,7 @@ def require_leave_one_out(
 
 
 def leave_one_out(
-    constraint: Constraint,
-    data: FitInput,
+    left_out: LeftOut,
     problem: ConstrainedProblem,
     smoother: Smoother,
     alphas: FloatArray,
@@ -245,7 +244,6 @@ def leave_one_out(
             "Without a penalty (alpha=0) the fit goes through all rows, so leaving one out says "
             "nothing. Pass positive alphas."
         )
-    left_out = LeftOut.compute(data.rows, constraint)
     rows = LeaveOneOut(smoother, problem.Y, left_out)
     for alpha, (fair, free) in zip(alphas, rows.predict(alphas), strict=True):
         yield float(alpha), (1 - unfairness) * fair + unfairness * free

@@ -13,7 +13,7 @@ SMALL = 2**24  # bytes that always fit: 16 MiB
 
 # What threads take of a limit on addresses (ulimit -v), although they hardly use it. NumPy and
 # SciPy each have an OpenBLAS, which takes a buffer of 32 MiB for each thread that calls it; where
-# it cannot, it ends the process, or tries for ever.
+# it cannot, it aborts the process, or retries forever.
 _BUFFERS = 2**26
 THREAD = 5 * 2**24  # a stack of 8 MiB, an arena of 64, and some room
 _RESERVE = 2**28  # left to everything that is not asked for

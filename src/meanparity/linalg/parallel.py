@@ -93,7 +93,7 @@ class _Agreement:
 
     @property
     def kind(self) -> str | None:
-        """What this thread of Python works with."""
+        """How this Python thread uses the BLAS; None outside all agreements."""
         return getattr(self.of_thread, "kind", None)
 
 
@@ -186,6 +186,6 @@ def ordered_map(function: Callable[[Block], Result], blocks: Iterable[Block]) ->
 
 
 def _is_inside() -> None:
-    """Let a thread work on blocks; the one that waits for it is inside already."""
+    """Give a worker thread the mode of the thread that waits for it."""
     _AGREEMENT.of_thread.kind = _ONE
     _libraries().limit(limits=1, user_api="blas")  # some libraries have a limit for each thread

@@ -28,7 +28,7 @@ _ENOUGH = 1e-11  # largest residual that is accepted
 _ROUNDING = 5e-11  # the same, if more steps do not make it smaller: it is rounding, of any factor
 _TOO_SMALL = 0.2  # shifts below this share of a factor's own errors are not tried
 _STEPS = 36  # more of them, and the factor is not precise enough
-_JUDGED = 8  # steps after which it is foreseen how many there will be
+_JUDGED = 8  # steps after which their total number is extrapolated
 
 Product = Callable[[FloatArray], FloatArray]
 

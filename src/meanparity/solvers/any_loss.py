@@ -15,7 +15,7 @@ from meanparity.linalg.device import CPU, resolve_device
 from meanparity.solvers.descent import DescentSettings
 from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.minimisation import Minimisation
-from meanparity.solvers.nystrom import Nystrom, from_features, in_features, kernel_features
+from meanparity.solvers.nystrom import from_features, in_features
 from meanparity.solvers.problem import ConstrainedProblem, Solver, check_solution
 from meanparity.solvers.solution import Solution
 from meanparity.solvers.targets import TargetValues
@@ -159,41 +159,48 @@ class LBFGS(_Optimizer):
 
 
 class InFeatures(Solver):
-    """An optimiser in the features of a Nyström approximation.
+    """An optimiser in the features of a solver that approximates, such as `Nystrom`.
 
     Parameters
     ----------
-    nystrom : Nystrom
-        The features, and the optimiser; by default the one that suits their number.
+    approximation : Solver
+        It has a `feature_map`, and may have an `optimizer`; by default the one that suits the
+        number of features.
     """
 
-    name = "nystrom"
     any_loss = True
 
-    def __init__(self, nystrom: Nystrom) -> None:
-        self.nystrom = nystrom
+    def __init__(self, approximation: Any) -> None:
+        self.approximation = approximation
+
+    @property
+    def _optimizer(self) -> AnyLoss:
+        return AnyLoss(getattr(self.approximation, "optimizer", None))
+
+    def _features(self, problem: ConstrainedProblem) -> Any:
+        return self.approximation.feature_map(problem.X, problem.kernel, problem.names)
 
     def solve(self, problem: ConstrainedProblem) -> Solution:
         """The constrained and the free minimiser."""
         if problem.kernel.is_linear:
-            return AnyLoss(self.nystrom.optimizer).solve(problem)
-        features = kernel_features(self.nystrom, problem.X, problem.kernel, problem.names)
+            return self._optimizer.solve(problem)
+        features = self._features(problem)
         inner = in_features(problem, features)
-        solution = AnyLoss(self.nystrom.optimizer).solve(inner)
+        solution = self._optimizer.solve(inner)
         solution = from_features(solution, problem, features)
         info = replace(
             solution.info,
-            solver=self.name,
+            solver=self.approximation.name,
             reason=f"{solution.info.solver} in {features.width} features",
         )
         return replace(solution, info=info)
 
     def target_values(self, problem: ConstrainedProblem) -> TargetValues:
         """The least objective for any targets of the functionals."""
-        solver = AnyLoss(self.nystrom.optimizer)
+        solver = self._optimizer
         if problem.kernel.is_linear:
             return solver.target_values(problem)
-        features = kernel_features(self.nystrom, problem.X, problem.kernel, problem.names)
+        features = self._features(problem)
         inner = solver.target_values(in_features(problem, features))
         return replace(inner, features=features)
 

@@ -84,12 +84,17 @@ def resolve_solver(solver: Any) -> Solver:
     return _resolve(solver, _RIDGE)
 
 
+def resolve_sums_solver(solver: Any) -> Solver:
+    """The solver whose features stand for a kernel in sums over rows."""
+    return Nystrom() if isinstance(solver, str) and solver == "auto" else resolve_solver(solver)
+
+
 def resolve_loss_solver(solver: Any) -> Solver:
     """A solver for any loss, from its name or from itself."""
     if isinstance(solver, str) and solver == "auto":
         return AnyLoss()
     found = _resolve(solver, _LOSS)
-    if isinstance(found, Nystrom):
+    if hasattr(found, "feature_map") and not found.any_loss:
         return InFeatures(found)
     if not found.any_loss:
         raise ValueError(
@@ -97,15 +102,14 @@ def resolve_loss_solver(solver: Any) -> Solver:
             f"{' or '.join(map(repr, _LOSS))}. If it is your own solver and minimises "
             "problem.loss, say so in its class: any_loss = True."
         )
-    return found if type(found) in _LOSS.values() else AnyLoss(found)
+    return AnyLoss(found)
 
 
 def _resolve(solver: Any, known: dict[str, type[Any]]) -> Solver:
     if isinstance(solver, str) and solver in known:
         solver = known[solver]()
-    kind = type(solver)
     others = {*_RIDGE.values(), *_LOSS.values()} - set(known.values())
-    if isinstance(solver, Solver) and kind not in others:
+    if isinstance(solver, Solver) and not isinstance(solver, tuple(others)):
         return solver
     kinds = ", ".join(kind.__name__ + "()" for kind in known.values())
     raise ValueError(

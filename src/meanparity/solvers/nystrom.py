@@ -85,25 +85,30 @@ class Nystrom(Solver):
         if problem.kernel.is_linear:
             features: FeatureMap = LinearFeatures.near(problem.X, centred=problem.fit_intercept)
         else:
-            features = kernel_features(self, problem.X, problem.kernel, problem.names)
+            features = self.feature_map(problem.X, problem.kernel, problem.names)
         return solve_sums(SummedProblem.from_problem(problem, features), start, f", {reason}")
 
     def solve_sums(self, problem: SummedProblem, start: float) -> Solution:
         """The same from sums over rows."""
         return solve_sums(problem, start)
 
-    def in_features(self, problem: ConstrainedProblem) -> ConstrainedProblem:
-        """The problem on whitened kernel functions at the landmarks."""
-        if problem.kernel.is_linear:
-            return problem
-        features = kernel_features(self, problem.X, problem.kernel, problem.names)
-        return in_features(problem, features)
+    def feature_map(
+        self, X: Features, kernel: AbstractKernel, names: tuple[str, ...] | None = None
+    ) -> KernelFeatures:
+        """Kernel functions at landmarks among the rows of X, (n, d), or at those given."""
+        return _kernel_features(self, X, kernel, names)
 
 
-def kernel_features(
+def in_solver_features(solver: Any, problem: ConstrainedProblem) -> ConstrainedProblem:
+    """The problem on the features of a solver that approximates; otherwise the problem itself."""
+    if problem.kernel.is_linear or not hasattr(solver, "feature_map"):
+        return problem
+    return in_features(problem, solver.feature_map(problem.X, problem.kernel, problem.names))
+
+
+def _kernel_features(
     nystrom: Nystrom, X: Features, kernel: AbstractKernel, names: tuple[str, ...] | None
 ) -> KernelFeatures:
-    """The feature map: kernel functions at landmarks among the rows of X, (n, d), or given ones."""
     if kernel.is_precomputed:
         raise ValueError(
             "solver='nystrom' evaluates the kernel at landmarks, which kernel='precomputed' does "

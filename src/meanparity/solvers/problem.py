@@ -191,6 +191,9 @@ class Solver(Documented, BaseEstimator, ABC):  # type: ignore[misc]
 
     A solver that needs nothing but sums over rows also has a method ``solve_sums(problem, start)``,
     from a `SummedProblem` to a `Solution`; then files, Dask collections and batches can be fitted.
+    A solver that approximates kernel functions by linear combinations of features also has a method
+    ``feature_map(X, kernel, names)`` that returns the features, as `Nystrom` does; then
+    cross-validation, sums over rows and other losses use them.
 
     Attributes
     ----------
@@ -229,14 +232,6 @@ class Solver(Documented, BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def solve(self, problem: ConstrainedProblem) -> Solution:
         """The constrained and the free minimiser."""
-
-    def in_features(self, problem: ConstrainedProblem) -> ConstrainedProblem:
-        """The same problem on features of which the solver's functions are linear combinations.
-
-        A solver that approximates the kernel overrides this, so that cross-validation is about its
-        functions; by default it is the problem itself.
-        """
-        return problem
 
     @property
     def takes_sums(self) -> bool:

@@ -262,7 +262,7 @@ def _sum_block(
     root = np.sqrt(in_loss) if with_loss else None
     compute = _products
     if features.device is not None:
-        from meanparity.solvers.device_sums import device_products  # for those who have a device
+        from meanparity.solvers.device_sums import device_products  # imports torch
 
         compute = device_products
     products, cell_features, whitened, gram = compute(features, X, left, members, root)

@@ -32,7 +32,6 @@ from meanparity.exceptions import did_you_mean
 from meanparity.kernels.spec import AbstractKernel
 from meanparity.linalg.parallel import all_threads, ordered_map
 from meanparity.solvers.features import FeatureMap, KernelFeatures, LinearFeatures
-from meanparity.solvers.nystrom import Nystrom, kernel_features
 from meanparity.solvers.sums import sum_rows
 from meanparity.statistics.statistics import KeyedCells, Statistics, cell_values
 
@@ -51,15 +50,15 @@ class Collector:
         How input is read.
     kernel : AbstractKernel
         The kernel.
-    nystrom : Nystrom
-        The landmarks of kernels that are not linear.
+    solver : Solver
+        Its `feature_map` stands for a kernel that is not linear.
     fit_intercept : bool
         Whether a constant is fitted.
     """
 
     options: InputOptions
     kernel: AbstractKernel
-    nystrom: Nystrom
+    solver: Any
     fit_intercept: bool
 
     def first_batch(self, X: Any, y: Any, **people: Any) -> Statistics:
@@ -72,7 +71,8 @@ class Collector:
     def _features(self, X: Features, names: tuple[str, ...] | None) -> FeatureMap:
         if self.kernel.is_linear:
             return LinearFeatures.near(X, centred=self.fit_intercept)
-        return kernel_features(self.nystrom, X, self.kernel, names)
+        features: FeatureMap = self.solver.feature_map(X, self.kernel, names)
+        return features
 
     def _sums(self, data: FitInput, features: FeatureMap, y_origin: FloatArray) -> Statistics:
         """Sum over rows, one block at a time."""
@@ -98,8 +98,9 @@ class Collector:
             return isinstance(features, LinearFeatures)
         if not isinstance(features, KernelFeatures) or features.spec != self.kernel:
             return False
-        landmarks = self.nystrom.landmarks
-        return isinstance(landmarks, str) or features.is_among(landmarks)
+        landmarks = getattr(self.solver, "landmarks", None)
+        drawn = landmarks is None or isinstance(landmarks, str)
+        return drawn or features.is_among(landmarks)
 
     def add_batch(self, so_far: Statistics, X: Any, y: Any, **people: Any) -> Statistics:
         """Statistics of more rows, read like those before; they are not added yet."""
@@ -239,7 +240,7 @@ class Collector:
 
     def _sample(self, total: int) -> Any:
         """Sorted positions of a sample of the rows."""
-        rng = check_random_state(self.nystrom.random_state)
+        rng = check_random_state(getattr(self.solver, "random_state", 0))
         return np.sort(sample_without_replacement(total, min(_SAMPLE, total), random_state=rng))
 
 

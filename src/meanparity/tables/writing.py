@@ -1,4 +1,4 @@
-"""Writing tables to files, which are complete or not there at all."""
+"""Atomic writes of tables: a file is complete, or it is not there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from meanparity.tables.kinds import with_columns
 from meanparity.tables.reading import file_format
 from meanparity.tables.workbooks import write_workbook
 
-# What a spreadsheet takes for a formula: it skips blanks, and full-width letters are others' =+-@
+# Text that a spreadsheet takes for a formula: after blanks, one of =+-@, also in full width
 _FORMULA = re.compile(r"[\t\r\n]|[\s\0]*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
 

@@ -74,8 +74,6 @@ class LossTradeoff(Tradeoff):
         α times the inner products of both ends.
     on_response : bool
         Whether gaps are those of mean responses.
-    has_pool : bool
-        Whether the constraint holds on a pool, whose rows are not kept.
     classes : (2,) array or None
         The classes of a classifier, which y codes as 0 and 1.
     refit : Refit or None
@@ -102,7 +100,6 @@ class LossTradeoff(Tradeoff):
     weights: FloatArray
     penalties: FloatArray
     on_response: bool
-    has_pool: bool
     classes: Any = None
     refit: Refit | None = field(default=None, kw_only=True)
 
