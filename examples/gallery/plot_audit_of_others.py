@@ -48,7 +48,7 @@ print(findings)
 # %%
 # Are the errors equal?
 # ---------------------
-# Equal means are one question. Another one is whether the scores are as accurate in every group.
+# Equal means are one question. Another is whether the scores are equally accurate in every group.
 
 errors = audit_errors(y_new, scores, sensitive_features=s_new)
 print(errors.to_frame()[["group", "size", "mean", "low_all", "high_all", "too_few_rows"]].round(3))

@@ -60,10 +60,10 @@ print(table.round(4).to_string())
 # %%
 # The decision
 # ------------
-# Both axes are about 8,000 people who were not seen. Both corrections close nearly all of the
-# gap of boosting. The shift costs about 8% more error than boosting, and the correction by X
-# about 14%; the kernel model is worse in both. If the groups are known and may be used when the
-# model predicts, take the shift, and otherwise the correction by X. A model that is fitted
+# Both axes describe 8,000 people who were not in the fit. Both corrections close nearly all of
+# the gap of boosting. The shift costs about 8% more error than boosting, and the correction by X
+# about 14%; the kernel model is worse on both. If the groups are known and may be used when the
+# model predicts, take the shift; otherwise, take the correction by X. A model that is fitted
 # already stays as it is in `FrozenEstimator(boosting)`.
 
 ax = table.plot.scatter("largest gap", "error", figsize=(7, 4), s=60)

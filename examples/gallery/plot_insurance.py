@@ -95,7 +95,7 @@ plain.fit(Z, cost, sensitive_features=sex)
 
 
 def deviance(y, mean):
-    """Mean Gamma deviance: twice the relative error, for small errors its square."""
+    """Mean Gamma deviance: for small errors, about the square of the relative error."""
     return 2 * np.mean(np.log(mean / y) + y / mean - 1)
 
 

@@ -2,7 +2,7 @@
 Ten million rows from a Parquet file
 ====================================
 
-A linear model needs one pass over the rows, and holds a few thousand of them at a time. This
+A linear model needs only sums over the rows, and holds a few thousand rows at a time. This
 example writes ten million rows to a Parquet file and fits to the file.
 """
 
@@ -61,7 +61,7 @@ print({group: round(mean, 10) for group, mean in model.group_means_.items()})
 # %%
 # The decision
 # ------------
-# The whole tradeoff comes from the same pass, so a limit can be chosen without reading the file
+# The whole tradeoff comes from the same sums, so a limit can be chosen without reading the file
 # again.
 
 TradeoffDisplay(model.tradeoff_.training_curve()).plot(name="ten million rows")
