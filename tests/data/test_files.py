@@ -116,7 +116,7 @@ BAD = {
     "target": ({"y": "salry"}, "y names the column 'salry'.*Did you mean 'salary'"),
     "an array": (
         {"y": [1.0, 2.0]},
-        r"y names the column 1\.0, .* Pass the columns of a file by name",
+        "y is a list, but the rows of X are not in memory. Pass the name of a column of X",
     ),
     "no target": ({"y": None}, "y has to name the target column"),
     "groups": ({"sensitive_features": None}, "sensitive_features has to name the columns"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 
 import duckdb
 import narwhals as nw
@@ -12,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow.dataset import dataset
 
 from meanparity import (
     Nystrom,
@@ -21,6 +23,7 @@ from meanparity import (
     ParityRidge,
     ParityRidgeCV,
 )
+from meanparity.audit import audit
 from meanparity.baselines import MeanPenaltyRidge
 from meanparity.metrics import max_mean_gap
 
@@ -126,3 +129,48 @@ def test_lazy_frames_of_other_libraries_are_refused(frame):
     with pytest.raises(TypeError, match="a lazy frame of dask, which cannot be read here"):
         ParityRidge().fit(lazy, "salary", sensitive_features="sex")
     assert ParityRidge().fit(lazy.to_native(), "salary", sensitive_features="sex").coef_.size == 4
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_what_belongs_to_streamed_rows_is_named(kind, frame):
+    y, s, lazy = frame["salary"], frame["sex"], STREAMS[kind]
+    for target, groups in ((y, "sex"), ("salary", s), (lazy(frame[["salary"]]), "sex")):
+        with pytest.raises(ValueError, match=r"but the rows of X are not in memory. Pass the name"):
+            ParityRidge().fit(lazy(frame), target, sensitive_features=groups)
+    with pytest.raises(TypeError, match=r"pool is .*, whose rows are not in memory"):
+        ParityRidge().fit(frame[list("abc")], y, sensitive_features=s, pool=lazy(frame))
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_metrics_and_audits_need_rows_in_memory(kind, frame):
+    y, s, lazy = frame["salary"], frame["sex"], STREAMS[kind]
+    for measure in (partial(max_mean_gap, y), audit):
+        with pytest.raises(TypeError, match=r"y_pred is .*, whose rows are not in memory"):
+            measure(lazy(frame[["salary"]]), sensitive_features=s)
+        with pytest.raises(TypeError, match=r"sensitive_features is .*, whose rows are not"):
+            measure(y, sensitive_features=lazy(frame[["sex"]]))
+
+
+def _batch(frame):
+    return pa.Table.from_pandas(frame, preserve_index=False).to_batches()[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "made"),
+    [
+        ("RecordBatch", _batch),
+        ("dataset", lambda frame: dataset(pa.Table.from_pandas(frame))),
+        ("Scanner", lambda frame: dataset(pa.Table.from_pandas(frame)).scanner()),
+    ],
+)
+def test_other_rows_of_arrow_are_refused_with_what_to_pass(kind, made, frame):
+    X, y, s = frame[list("abc")], frame["salary"], frame["sex"]
+    model = ParityRidge().fit(X, y, sensitive_features=s)
+    for call in (
+        lambda: ParityRidgeCV().fit(made(X), y, sensitive_features=s),
+        lambda: ParityRidge().fit(X, made(frame[["salary"]]), sensitive_features=s),
+        lambda: model.predict(made(X)),
+        lambda: audit(y, sensitive_features=made(frame[["sex"]])),
+    ):
+        with pytest.raises(TypeError, match=rf"is an Arrow {kind}, which is not read here. Pass "):
+            call()

@@ -193,7 +193,7 @@ class Functionals:
         if np.abs(table[of_rows] - C).max(initial=0.0) > 1e-9 * np.abs(C).max(initial=0.0):
             return None
         mass = np.bincount(codes, weights, minlength=n_cells)
-        triangle = np.linalg.qr(np.sqrt(mass)[:, None] * table, mode="r")
+        triangle = np.asarray(np.linalg.qr(np.sqrt(mass)[:, None] * table, mode="r"))
         return replace(  # with columns of T that are orthonormal in the weighted rows
             self,
             codes=codes,

@@ -7,6 +7,8 @@ from typing import Any
 
 from sklearn.utils.validation import _num_samples
 
+from meanparity.data.streams import refuse_stream
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pool:
@@ -49,6 +51,7 @@ def as_pool(pool: Any) -> Pool:
         return pool
     if isinstance(pool, tuple) and len(pool) == 2:
         return Pool(*pool)
+    refuse_stream(pool, "pool")
     raise TypeError(
         f"pool is a {type(pool).__name__}. Pass a pair (X_pool, sensitive_features_pool), or "
         "meanparity.Pool(X_pool, sensitive_features=..., control_features=..., "

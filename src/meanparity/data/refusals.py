@@ -8,6 +8,8 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
+from meanparity.data.streams import refuse_stream
+
 _FEW = 3  # items of a list in a message
 
 
@@ -21,12 +23,15 @@ def refuse_other_order(**given: Any) -> None:
     Parameters
     ----------
     **given : array, data frame, series or mapping of them
-        What belongs to the rows, by the name of the argument. Everything else has no index.
+        What belongs to the rows, by the name of the argument. Everything else has no index. Rows
+        that are not in memory are refused.
     """
     earlier: list[tuple[str, Any]] = []
     for name, value in given.items():
         parts = value.items() if isinstance(value, Mapping) else [(None, value)]
         for column, part in parts:
+            if not isinstance(part, np.ndarray):
+                refuse_stream(part, name)
             index = _index(part)
             if index is None:
                 continue

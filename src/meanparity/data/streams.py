@@ -15,6 +15,12 @@ _KINDS = {
     ("narwhals", "LazyFrame"): "a lazy frame",
 }
 
+_OTHERS = {  # what only ParityRidge.fit and ParityKernelRidge.fit read, or nothing here reads
+    ("pyarrow", "Dataset"): ("an Arrow dataset", "its .to_table()"),
+    ("pyarrow", "Scanner"): ("an Arrow Scanner", "its .to_table()"),
+    ("pyarrow", "RecordBatch"): ("an Arrow RecordBatch", "pyarrow.Table.from_batches([batch])"),
+}
+
 
 def stream_kind(source: Any) -> str:
     """What kind of rows these are, if they are not in memory; empty if they are.
@@ -24,11 +30,13 @@ def stream_kind(source: Any) -> str:
     >>> stream_kind([[1.0, 2.0]])
     ''
     """
-    for kind in (*type(_native(source)).__mro__, *type(source).__mro__):
-        found = _KINDS.get((kind.__module__.split(".")[0].removeprefix("_"), kind.__name__))
-        if found is not None:
-            return found
-    return ""
+    return next(filter(None, map(_KINDS.get, _classes(source))), "")
+
+
+def _classes(source: Any) -> list[tuple[str, str]]:
+    """Library and name of each class of an object, and of what narwhals wraps."""
+    kinds = (*type(_native(source)).__mro__, *type(source).__mro__)
+    return [(kind.__module__.split(".")[0].removeprefix("_"), kind.__name__) for kind in kinds]
 
 
 def refuse_stream(values: Any, name: str) -> None:
@@ -41,6 +49,8 @@ def refuse_stream(values: Any, name: str) -> None:
             "in memory, such as those of .collect() in polars, .df() in DuckDB, or .read_all() in "
             "Arrow."
         )
+    for what, instead in filter(None, map(_OTHERS.get, _classes(values))):
+        raise TypeError(f"{name} is {what}, which is not read here. Pass {instead}.")
 
 
 @contextmanager

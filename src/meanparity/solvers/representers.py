@@ -200,7 +200,7 @@ class Representers:
             return cls(first, np.vstack([held, np.zeros((q_pool, r))]), signs, r)
         others = others.times(W)
         seen = signs[:, None] * (first.on_rows.T @ others.values)
-        # the rounding error of inner products is the same for all functionals, before they are scaled
+        # inner products of all functionals have the same rounding error, before they are scaled
         rounding = 10 * np.finfo(float).eps * (size + pool.size)
         noise = np.diag((W**2).sum(axis=0)) + (seen.T * scale) @ seen
         W, more = _rest(np.diag(more) - (seen.T * signs) @ seen, rounding * noise)

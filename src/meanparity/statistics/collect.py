@@ -173,6 +173,12 @@ class Collector:
 
     def _from_files(self, source: Any, y: Any, people: People) -> Statistics:
         """A sample of the rows settles how they are read; then all are read in batches."""
+        for role, value in {"y": y, **people}.items():
+            if not (value is None or _is_name(value)):
+                raise ValueError(
+                    f"{role} is a {type(value).__name__}, but the rows of X are not in memory. "
+                    "Pass the name of a column of X, or a list of names."
+                )
         files, own = Files.open(source), self.options.sensitive_columns
         own = () if own is None else (own,) if np.ndim(own) == 0 else tuple(own)
         roles = files.roles(
