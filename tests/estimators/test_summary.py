@@ -5,8 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 
-from meanparity import MeanParity, ParityKernelRidgeCV, ParityRidge, ParityRidgeCV
+from meanparity import (
+    MeanParity,
+    ParityAdjusted,
+    ParityKernelClassifier,
+    ParityKernelRegressor,
+    ParityKernelRidgeCV,
+    ParityRidge,
+    ParityRidgeCV,
+)
 from meanparity.metrics import group_means
 
 
@@ -92,3 +101,43 @@ def test_many_groups_and_numbers_without_groups(data):
     )
     assert "mean prediction  " not in str(numbers.summary())
     assert "zero covariance" in str(numbers.summary())
+
+
+@pytest.mark.parametrize("pool", [False, True])
+@pytest.mark.parametrize("unfairness", [0.0, 0.25])
+def test_a_correction_has_its_gaps_before_and_after(pool, unfairness, data):
+    X, y, s = data
+    model = ParityAdjusted(LinearRegression(), unfairness=unfairness)
+    model.fit(X, y, sensitive_features=s["sex"], pool=(X[:90], s["sex"][:90]) if pool else None)
+    frame = model.summary().to_frame().set_index("gap")
+    assert list(frame.index) == ["F", "M"] + (["F (pool)", "M (pool)"] if pool else [])
+    base, own = LinearRegression().fit(X, y).predict(X), model.predict(X)
+    for name, before, after in frame.itertuples():
+        n = 90 if "pool" in name else len(X)
+        inside, base, own = (s["sex"] == name[0]).to_numpy()[:n], base[:n], own[:n]
+        assert before == pytest.approx(base[inside].mean() - base.mean())
+        assert after == pytest.approx(own[inside].mean() - own.mean(), abs=1e-12)
+        assert after == pytest.approx(unfairness * before, abs=1e-12)
+    text = str(model.summary())
+    assert value(text, "regressor") == "LinearRegression"
+    assert ("share of the gaps that is left" in text) == (unfairness > 0)
+
+
+def test_scores_are_not_called_predictions(data):
+    X, y, s = data
+    counts = np.floor(np.exp(y / 4))
+    model = ParityKernelRegressor(loss="poisson").fit(X, counts, sensitive_features=s["sex"])
+    text = str(model.summary())
+    assert "The mean score is the same in every group of sex." in text
+    assert "mean score" in text.splitlines()[-5]
+    assert "prediction" not in text
+    assert value(text, "R² of means on the training rows") == f"{model_r2(model, X, counts):.4g}"
+    model = ParityKernelRegressor(loss="poisson", constraint=MeanParity(scale="response"))
+    text = str(model.fit(X, counts, sensitive_features=s["sex"]).summary())
+    assert "The mean prediction is the same in every group of sex." in text
+    hinge = ParityKernelClassifier(loss="hinge").fit(X, y > 0, sensitive_features=s["sex"])
+    assert "R²" not in str(hinge.summary())
+
+
+def model_r2(model, X, y):
+    return 1 - ((y - model.predict(X)) ** 2).sum() / ((y - y.mean()) ** 2).sum()

@@ -53,6 +53,10 @@ class Summary:
         The mean prediction of each group, a float or a list for several outputs.
     notes : tuple of str
         Sentences about gaps.
+    gaps : tuple of (str, float, float)
+        Instead of groups, for a correction of other predictions: each gap before and after.
+    compared : str
+        What the means are means of, and that they are means.
     """
 
     estimator: str
@@ -62,9 +66,13 @@ class Summary:
     counts: dict[Hashable, int]
     means: dict[Hashable, Any]
     notes: tuple[str, ...]
+    gaps: tuple[tuple[str, float, float], ...] = ()
+    compared: str = "mean prediction"
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas data frame with one row for each group of the training rows."""
+        """A pandas data frame with one row for each group of the training rows, or each gap."""
+        if self.gaps:
+            return import_pandas().DataFrame(list(self.gaps), columns=["gap", "before", "after"])
         outputs = [np.atleast_1d(mean) for mean in self.means.values()]
         several = len(outputs) > 0 and len(outputs[0]) > 1
         names = [f"mean_{i}" for i in range(len(outputs[0]))] if several else ["mean"]
@@ -76,10 +84,14 @@ class Summary:
     def __str__(self) -> str:
         keys = list(self.means)
         rows = [(_plain(key), f"{self.counts[key]:,}", _number(self.means[key])) for key in keys]
+        names = (self.grouped_by, "rows", self.compared)
+        if self.gaps:
+            rows = [(name, _number(before), _number(after)) for name, before, after in self.gaps]
+            names = ("gap", "before", "after")
         hidden = len(rows) - _MOST_GROUPS
         if hidden > 0:
             rows = [*rows[:_MOST_GROUPS], (f"and {hidden:,} more", "", "")]
-        head = [(self.grouped_by, "rows", "mean prediction"), *rows] if rows else []
+        head = [names, *rows] if rows else []
         widths = [max((len(row[i]) for row in head), default=0) for i in range(3)]
         widths = [widths[0] + 4, widths[1] + 4, widths[2] + 4]
         name = max(len(fact) for fact, _ in self.facts)
@@ -106,6 +118,11 @@ def _plain(key: Hashable) -> str:
 
 def _number(value: Any) -> str:
     return ", ".join(f"{float(one):.4g}" for one in np.atleast_1d(value))
+
+
+def _has_no_scale(estimator: Any) -> bool:
+    """Whether scores are not comparable with outcomes, as those of the hinge loss."""
+    return hasattr(estimator, "classes_") and not estimator._loss.has_response
 
 
 class Reporting:
@@ -172,11 +189,15 @@ class Reporting:
         ]
         if u is not None and u > 0:
             facts.append(("share of the free gaps that is left", f"{u:.4g}"))
-        if tradeoff.single_output:
+        loss = getattr(self, "_loss", None)
+        if tradeoff.single_output and not _has_no_scale(self):
             ends = tradeoff.training_curve([0.0 if u is None else u, 1.0]).r2
+            of = ""
+            if loss is not None and not loss.is_identity:  # errors are those of responses
+                of = " of probabilities" if hasattr(self, "classes_") else " of means"
             if u is not None:
-                facts.append(("R² on the training rows", f"{ends[0]:.4g}"))
-            facts.append(("R² without the constraint", f"{ends[1]:.4g}"))
+                facts.append((f"R²{of} on the training rows", f"{ends[0]:.4g}"))
+            facts.append((f"R²{of} without the constraint", f"{ends[1]:.4g}"))
         notes = []
         for where, gaps in (("training rows", self.gaps_), ("pool", self.pool_gaps_)):
             sizes = {name: float(np.abs(gap).max()) for name, gap in (gaps or {}).items()}
@@ -186,14 +207,19 @@ class Reporting:
                 text = f"{sizes[largest]:.4g} ({largest})"
                 text = "zero, up to rounding" if zero and u == 0 else text
                 notes.append(f"Largest gap on the {where}: {text}.")
+        description, compared = comparison.description, "mean prediction"
+        if loss is not None and not loss.is_identity and not getattr(tradeoff, "on_response", True):
+            description = description.replace("prediction", "score")
+            compared = "mean score"
         return Summary(
             type(self).__name__,
-            comparison.description,
+            description,
             tuple(facts),
             ", ".join(comparison.schema.categories) or "group",
             dict(self.group_counts_),
             dict(self.group_means_),
             tuple(notes),
+            compared=compared,
         )
 
     def report(

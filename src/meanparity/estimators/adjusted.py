@@ -42,6 +42,7 @@ from meanparity.estimators._corrections import (
     shifts_groups,
     split_correction,
 )
+from meanparity.estimators._report import Summary
 from meanparity.estimators._wrapped import check_regressor, fit_clone, predictions
 from meanparity.exceptions import ParityWarning, warn
 from meanparity.state import stored
@@ -322,6 +323,43 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
                 "sensitive_features and control_features out."
             )
         return np.asarray(values + (1 - self._unfairness) * shift)
+
+    def summary(self) -> Summary:
+        """What was corrected and how: each gap on the rows of fit before and after.
+
+        It prints itself, and `to_frame` has the gaps as a data frame.
+
+        Examples
+        --------
+        >>> from meanparity.datasets import make_synthetic
+        >>> X, y, s = make_synthetic(300, random_state=0)
+        >>> found = ParityAdjusted().fit(X, y, sensitive_features=s).summary()
+        >>> found.to_frame().round(3)
+            gap  before  after
+        0  -0.1  -0.200   -0.0
+        1   0.1   0.206    0.0
+        """
+        check_is_fitted(self, "estimator_")
+        about = getattr(self, "comparison_", None)
+        facts = [
+            ("regressor", type(self.estimator_).__name__),
+            ("columns", f"{self.n_features_in_:,}"),
+            ("correction", self.correction_),
+            ("typical size of the correction", f"{self.shift_:.4g}"),
+        ]
+        if self._unfairness > 0:
+            facts.append(("share of the gaps that is left", f"{self._unfairness:.4g}"))
+        before = (self.base_gaps_, self.base_pool_gaps_)
+        gaps = [
+            (f"{name}{where}", float(old[name]), float(new[name]))
+            for where, old, new in zip(
+                ("", " (pool)"), before, (self.gaps_, self.pool_gaps_), strict=True
+            )
+            for name in new
+        ]
+        kind = type(self).__name__
+        description = "" if about is None else about.description
+        return Summary(kind, description, tuple(facts), "", {}, {}, (), tuple(gaps))
 
     def report(
         self,
