@@ -2,11 +2,13 @@
 
 Five fits, each without a fifth of the rows of every cell, predict the rows that they left out. How
 much these predictions vary inside a cell says how well its mean is known: a few rows, or a large
-spread, leave a large standard error. Two settings turn standard errors into limits of gaps:
+spread, leave a large standard error. How far they are from what fits with the same rows predict
+says how far a gap reopens, because a flexible function can close gaps on its own rows alone: its
+drift. Two settings turn these into limits of gaps:
 
 * `pooling` of the constraint closes gaps only as far as the rows can tell them from chance;
-* `confidence` of an estimator makes `max_gap` smaller by the margin that the rows leave, so that it
-  holds for people who were not seen.
+* `confidence` of an estimator makes `max_gap` smaller by the drift and by the margin that the rows
+  leave, so that it holds for people who were not seen.
 """
 
 from __future__ import annotations
@@ -94,18 +96,21 @@ class GapLimits:
 
 @dataclass(frozen=True, eq=False)
 class UnseenGaps:
-    """Standard errors of gaps.
+    """How far gaps of people who were not seen are from those on the rows of fit.
 
     Parameters
     ----------
+    drift : (r, m) array
+        What the rows of fit themselves take off each gap, or add to it: a bias.
     standard_errors : (r, m) array
-        Of each gap.
+        Of each gap: chance.
     freedom : (r, m) array
         Degrees of freedom of the standard errors.
     share : (r,) array
         What random shares of the groups add to the variance, for gaps of size one.
     """
 
+    drift: FloatArray
     standard_errors: FloatArray
     freedom: FloatArray
     share: FloatArray
@@ -116,26 +121,33 @@ class UnseenGaps:
         return np.asarray(stats.t.ppf(1 - both, self.freedom))
 
     def margins(self, confidence: float, limits: FloatArray) -> FloatArray:
-        """Margins, (r, m), within which all gaps are with this confidence.
+        """Margins, (r, m), within which all gaps are with this confidence: ``d + t √(s² + L² v)``.
 
-        The shares of groups in a sample are random, too, which matters as far as there are gaps:
-        `limits`, (r,), are the largest ones.
+        The drift d does not become smaller with the quantile t: it is there in every sample. The
+        shares of groups in a sample are random, too, with a variance v for gaps of size one:
+        `limits` L, (r,), are the largest gaps.
         """
         allowed = np.where(np.isfinite(limits), limits, 0.0)
         shares = (allowed**2 * self.share)[:, None]
-        return np.asarray(self.quantile(confidence) * np.sqrt(self.standard_errors**2 + shares))
+        chance = np.sqrt(self.standard_errors**2 + shares)
+        return np.asarray(self.drift + self.quantile(confidence) * chance)
 
     def least_promise(self, confidence: float) -> float:
-        """The smallest limit that is not smaller than its margin, for all gaps."""
-        quantile = self.quantile(confidence)
+        """The smallest limit that is not smaller than its margin, for all gaps.
+
+        It is the larger root L of ``(L − d)² = t² (s² + L² v)``; without one, there is no limit.
+        """
+        quantile, drift = self.quantile(confidence), self.drift
         left = 1 - quantile**2 * self.share[:, None]
-        least = quantile * self.standard_errors / np.sqrt(np.maximum(left, 1e-300))
-        return float(np.where(left > 0, least, np.inf).max())
+        chance = np.maximum(left, 0.0) * (quantile * self.standard_errors) ** 2
+        root = np.sqrt((1 - left) * drift**2 + chance)
+        least = np.full(left.shape, np.inf)
+        return float(np.divide(drift + root, left, out=least, where=left > 0).max())
 
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """How much predictions for rows that were left out vary in each cell.
+    """How predictions for rows that were left out vary, and differ from those of fits with them.
 
     Parameters
     ----------
@@ -144,10 +156,14 @@ class Unseen:
     squares : tuple of (2, k, m) arrays
         For each of them, sums of squared distances from the mean of the fit in each cell, of the
         constrained and of the free function.
+    moves : tuple of (2, n, m) arrays
+        For each of their rows, the prediction of the fit without it minus the mean prediction of
+        the four fits with it, of both functions.
     """
 
     rows: tuple[Rows, ...]
     squares: tuple[FloatArray, ...]
+    moves: tuple[FloatArray, ...]
 
     @classmethod
     def held_out(
@@ -160,26 +176,32 @@ class Unseen:
                 "kernel='precomputed' does not allow. Pass the features and the kernel."
             )
         rows = (data.rows,) if data.pool is None else (data.rows, data.pool.rows)
-        squares = [np.zeros((2, len(part.cells), problem.Y.shape[1])) for part in rows]
-        folds, points = [_deal(part) for part in rows], (problem.X, problem.pool_X)
+        m, points = problem.Y.shape[1], (problem.X, problem.pool_X)
+        squares = [np.zeros((2, len(part.cells), m)) for part in rows]
+        moves = [np.zeros((2, len(part.codes), m)) for part in rows]
+        folds = [_deal(part) for part in rows]
         for fold in range(_FOLDS):
             keep = [of_rows != fold for of_rows in folds]
             solution = solver.solve(_without_fold(constraint, data, problem, keep))
             for i, part in enumerate(rows):
-                squares[i] += _squares(
-                    constraint, problem, solution, part, points[i], keep[i], i == 1
-                )
-        return cls(rows, tuple(squares))
+                values = _values(problem, solution, points[i])
+                moves[i] += np.where(keep[i][:, None], -1 / (_FOLDS - 1), 1.0) * values
+                squares[i] += _squares(constraint, problem, solution, part, values, keep[i], i == 1)
+        return cls(rows, tuple(squares), tuple(moves))
 
     def gaps(self, *parts: Functionals, any_function: bool = False) -> UnseenGaps:
-        """Standard errors of the gaps on the training rows, and then on the pool.
+        """How far the gaps on the training rows, and then on the pool, are off.
 
-        They are those of the constrained function; with `any_function`, those of whichever of both
-        ends varies more, which are on the safe side for what is between them.
+        It is about the constrained function; with `any_function`, about whichever of both ends
+        varies or drifts more, which is on the safe side for what is between them.
         """
         ends = slice(None) if any_function else slice(1)
-        every = zip(parts, self.rows, self.squares, strict=False)
-        found = [_standard_errors(f, rows, squares[ends]) for f, rows, squares in every if len(f)]
+        every = zip(parts, self.rows, self.squares, self.moves, strict=False)
+        found = [
+            (_drift(f, moves[ends]), *_standard_errors(f, rows, squares[ends]))
+            for f, rows, squares, moves in every
+            if len(f)
+        ]
         return UnseenGaps(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
     def gaps_on(self, part: int, functionals: Functionals) -> FloatArray:
@@ -262,14 +284,15 @@ def promised_limits(
         worst = int(np.unravel_index(left.argmin(), left.shape)[0])
         raise ValueError(
             f"max_gap={limits[worst]:g} cannot be promised for people who were not seen: with "
-            f"{100 * confidence:g}% confidence, the mean of {labels[worst]!r} is known up to "
+            f"{100 * confidence:g}% confidence, the gap of {labels[worst]!r} there is known up to "
             f"{margins[worst].max():.3g}. Allow gaps of at least "
-            f"{_rounded_up(unseen.least_promise(confidence))}, merge small groups, pass more rows "
-            "or a larger pool, or a lower confidence."
+            f"{_rounded_up(unseen.least_promise(confidence))}, merge small groups, pass more rows, "
+            "a larger pool, a lower confidence, or a larger alpha."
         )
     reason = (
         f"With {100 * confidence:g}% confidence, no gap between people not seen is larger than "
-        "max_gap; on the rows of fit each stays below it by the margin of its standard error."
+        "max_gap; on the rows of fit each stays below it by as much as it reopens on other people, "
+        "and by the margin of its standard error."
     )
     return GapLimits(labels, left, unseen.standard_errors, reason)
 
@@ -359,12 +382,21 @@ def _functionals(
     return found, Cells(rows.codes[keep], len(rows.cells), some.weights)
 
 
+def _values(problem: ConstrainedProblem, solution: Solution, points: Any) -> FloatArray:
+    """Predictions of the constrained and of the free function for n rows: (2, n, m)."""
+    ends = solution.fair, solution.free
+    found = solution.basis.evaluate(points, np.hstack([fit.coef for fit in ends]))
+    values = found.reshape(len(found), 2, -1).swapaxes(0, 1)
+    values = values + np.stack([fit.intercept for fit in ends])[:, None]
+    return problem.loss.response(values) if problem.on_response else values
+
+
 def _squares(
     constraint: Constraint,
     problem: ConstrainedProblem,
     solution: Solution,
     rows: Rows,
-    points: Any,
+    predicted: FloatArray,
     keep: NDArray[np.bool_],
     on_pool: bool,
 ) -> FloatArray:
@@ -376,11 +408,8 @@ def _squares(
     k, codes = len(rows.cells), rows.codes
     known = np.bincount(codes[keep], minlength=k)
     sums, errors = [], constraint.compares_errors
-    for fit in (solution.fair, solution.free):
-        values = solution.basis.evaluate(points[~keep], fit.coef) + fit.intercept
+    for fit, values in zip((solution.fair, solution.free), predicted[:, ~keep], strict=True):
         means = fit.pool_cell_means if on_pool else fit.cell_means
-        if problem.on_response:
-            values = problem.loss.response(values)
         if errors:
             values = values - problem.Y[~keep]
             means = means - Cells(codes[keep], k).means(problem.Y[keep])
@@ -389,6 +418,20 @@ def _squares(
         squares *= (known / (known + 1.0))[codes[~keep], None] + (known == 0)[codes[~keep], None]
         sums.append(Cells(codes[~keep], k, None).sums(squares))
     return np.stack(sums)
+
+
+def _drift(functionals: Functionals, moves: FloatArray) -> FloatArray:
+    """How far each gap drifts from the rows of a fit to other people, at most: (r, m).
+
+    It is the gap of predictions by the fits without a row, minus that by the fits with it. With
+    the weight w_i of row i in a gap and the function g₋ₖ of the fit without fold k, it is
+    ``Σ_i w_i (g₋ₖ₍ᵢ₎(x_i) − Σ_{k ≠ k(i)} g₋ₖ(x_i) / 4)``. A function that does not depend on the
+    rows does not drift at all, so chance in the rows is counted by the standard error alone. Fits
+    to four fifths of the rows follow each of them more closely than the fit to all does, so theirs
+    is the larger drift. The largest of all functions, (e, n, m), counts.
+    """
+    of_gaps = [np.abs(functionals.units @ functionals.apply(of_rows)) for of_rows in moves]
+    return np.asarray(np.max(of_gaps, axis=0))
 
 
 def _standard_errors(

@@ -58,7 +58,8 @@ class ParityKernelRegressor(RegressorMixin, LossEstimator):  # type: ignore[misc
         The dial: 0 is parity, 1 is the unconstrained fit; between, scores are mixed.
     max_gap : float or mapping of str to float, optional
         Instead of `unfairness`, the largest allowed size of any gap, of scores or of responses, or
-        of each gap by its name; see `LossTradeoff.for_gap`.
+        of each gap by its name, on the rows of fit; see `LossTradeoff.for_gap`. There is no
+        `confidence` as in `ParityRidge`.
     constraint : {"mean_parity", "covariance_parity", "residual_parity"} or Constraint
         What has to hold, by default ``MeanParity()``, for the scores.
         ``MeanParity(scale="response")`` equalises the mean responses, which are ``e^g`` for

@@ -42,7 +42,8 @@ class ParityKernelRidgeCV(CrossValidated):
     kernel, degree, coef0, kernel_params, fit_intercept, unfairness, max_gap, constraint, solver, \
 sensitive_columns, drop_sensitive
         See `ParityKernelRidge`. With "nystrom" the landmarks of all rows serve every fold, except
-        with a pool, `max_gap` or pooling.
+        with a pool, `max_gap` or pooling. There is no `confidence`: to promise a gap for people who
+        were not seen, fit `ParityKernelRidge` with the penalty and gamma that were chosen.
 
     Attributes
     ----------

@@ -40,8 +40,10 @@ class ParityRidge(SumsRegressor):
     confidence : float, optional
         With this probability, such as 0.95, `max_gap` holds for people who were not seen, and not
         just for the rows of fit. The limits in fit are smaller by a margin that five fits to four
-        fifths of the rows tell; they are in `gap_limits_`. If the rows are too few for the promise,
-        an error says what could be promised.
+        fifths of the rows tell: how far gaps reopen on the rows that are left out, and a multiple
+        of the standard error. They are in `gap_limits_`. If the rows are too few for the promise,
+        an error says what could be promised. Estimators that choose their penalty (CV) and those
+        of other losses do not take it.
     constraint : {"mean_parity", "covariance_parity", "residual_parity"} or Constraint
         What has to hold, for which groups and on which rows, by default ``MeanParity()``.
     solver : {"auto", "primal", "dense", "spectral"} or Solver, default="auto"

@@ -34,7 +34,8 @@ class ParityRidgeCV(CrossValidated):
         How to choose. ``SmallestLoss(max_gap=500)``: the smallest squared error among penalties
         whose gap on unseen rows is shown to be at most 500.
     fit_intercept, unfairness, max_gap, constraint, solver, sensitive_columns, drop_sensitive
-        See `ParityRidge`.
+        See `ParityRidge`. There is no `confidence`: to promise a gap for people who were not seen,
+        fit `ParityRidge` with the penalty that was chosen.
 
     Attributes
     ----------
