@@ -1,7 +1,7 @@
 """Promises by `confidence=0.95` on people who were not seen: the table in docs/small-groups.md.
 
     python -m benchmarks.promises
-    python -m benchmarks.promises --populations 40 --cases Adult
+    python -m benchmarks.promises --populations 20 --cases Adult --models RBF
 
 In each population, the smallest limit that can be promised there, and 2% more, is compared with the
 largest gap among people who are not in the fit.
@@ -90,16 +90,24 @@ def cases() -> Iterator[tuple[str, Callable[..., Table], bool, str, list[dict[st
         settings = rbf(gamma, 0.01, 0.1, 1.0)
         yield "2 groups of one size", two_groups, False, f"RBF, gamma {gamma:g}", settings, 300
     of_adult = adult()
-    yield "Adult, sex", of_adult, False, "linear", [{"alpha": 1.0}], 1000
+    yield "Adult, women and men", of_adult, False, "linear", [{"alpha": 1.0}], 1000
     for gamma in (0.02, 0.1):
-        yield "Adult, sex", of_adult, False, f"RBF, gamma {gamma:g}", rbf(gamma, 0.1, 1.0), 1000
+        yield (
+            "Adult, women and men",
+            of_adult,
+            False,
+            f"RBF, gamma {gamma:g}",
+            rbf(gamma, 0.1, 1.0),
+            1000,
+        )
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--populations", type=int, help="200; linear models 500; Adult, RBF 60")
+    parser.add_argument("--populations", type=int, help="100; linear models 500; Adult 200 and 40")
     parser.add_argument("--cases", default="", help="only those whose names contain this")
+    parser.add_argument("--models", default="", help="only those whose names contain this")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print(
@@ -107,9 +115,10 @@ def main() -> None:
     )
     print("|---|---|--:|--:|--:|--:|--:|")
     for name, draw, skewed, model, settings, n in cases():
-        if options.cases not in name:
+        if options.cases not in name or options.models not in model:
             continue
-        usual = 500 if model == "linear" else 60 if "Adult" in name else 200
+        many, few = (200, 40) if "Adult" in name else (500, 100)
+        usual = many if model == "linear" else few
         found, sizes = [], []
         for seed in range(options.populations or usual):
             rng = np.random.default_rng(seed)

@@ -426,9 +426,10 @@ def _drift(functionals: Functionals, moves: FloatArray) -> FloatArray:
     It is the gap of predictions by the fits without a row, minus that by the fits with it. With
     the weight w_i of row i in a gap and the function g₋ₖ of the fit without fold k, it is
     ``Σ_i w_i (g₋ₖ₍ᵢ₎(x_i) − Σ_{k ≠ k(i)} g₋ₖ(x_i) / 4)``. A function that does not depend on the
-    rows does not drift at all, so chance in the rows is counted by the standard error alone. Fits
-    to four fifths of the rows follow each of them more closely than the fit to all does, so theirs
-    is the larger drift. The largest of all functions, (e, n, m), counts.
+    rows does not drift at all, so this does not count chance that the standard error counts. The
+    chance in the drift of one that does is covered by it (docs/small-groups.md has figures, also
+    of how close the drift of these fits is to that of the fit to all rows). The largest of all
+    functions, (e, n, m), counts.
     """
     of_gaps = [np.abs(functionals.units @ functionals.apply(of_rows)) for of_rows in moves]
     return np.asarray(np.max(of_gaps, axis=0))

@@ -45,8 +45,8 @@ class ParityKernelRidge(KernelParameters, SumsRegressor):
         The largest allowed size of gaps, instead of `unfairness`; see `ParityRidge`.
     confidence : float, optional
         The probability with which `max_gap` holds for people who were not seen; see `ParityRidge`.
-        The narrower the kernel and the smaller alpha, the more gaps that are closed on the rows of
-        fit reopen on others, and the larger is the margin. Estimators that choose their penalty
+        With a narrow kernel or a small alpha, gaps that are closed on the rows of fit reopen on
+        others, and the margin is large. Estimators that choose their penalty
         (CV) and those of other losses do not take it.
     constraint : {"mean_parity", "covariance_parity", "residual_parity"} or Constraint
         What has to hold, for which groups and on which rows, by default ``MeanParity()``.
