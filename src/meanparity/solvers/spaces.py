@@ -124,10 +124,25 @@ class KernelFunctions:
         plane = Plane(V @ (signs * tau), constant, tau, beta)
         return cls(plane, K, problem, found, row_means, pool.means)
 
-    def with_targets(self, targets: FloatArray) -> KernelFunctions:
-        """The functions that meet other targets, (q, 1), from the same factors."""
+    @property
+    def held(self) -> FloatArray:
+        """Takes inner products with the representers, (r,), to values of the functionals: (q, r).
+
+        Its columns span all values that they have on some function.
+        """
+        return np.asarray(self.representers.held * self.representers.signs)
+
+    def inner_products(self, coef: FloatArray) -> FloatArray:
+        """The inner products with the representers, (r,), of a function on the training rows.
+
+        Its coefficients, (p, 1), are zero on the pool.
+        """
+        values = self.representers.functions.values
+        return np.asarray(values.T @ coef[: len(values), 0])
+
+    def with_inner_products(self, tau: FloatArray) -> KernelFunctions:
+        """The functions with other inner products, (r,), from the same factors."""
         found = self.representers
-        tau = found.inner_products(targets)[:, 0]
         offset = found.functions.values @ (found.signs * tau)
         return replace(self, plane=replace(self.plane, offset=offset, tau=tau))
 
@@ -258,6 +273,9 @@ class ColumnFunctions:
         The training rows.
     Q : (d, r) array
         Orthonormal basis of the directions of the functionals.
+    held : (q, r) array
+        Takes inner products with these directions to values of the functionals. Its columns span
+        all values that they have on some function.
     W : (q, r) array
         Maps derivatives along these directions to multipliers of the functionals.
     """
@@ -265,6 +283,7 @@ class ColumnFunctions:
     plane: Plane
     X: Features
     Q: FloatArray
+    held: FloatArray
     W: FloatArray
 
     @classmethod
@@ -282,15 +301,19 @@ class ColumnFunctions:
         sums = _constant_values(problem)
         bare = replace(problem, fit_intercept=False, weights=None)
         Q, M, tau = problem_directions(CentredRows.from_problem(bare), bare)
-        W = np.asarray(np.linalg.pinv(Q.T @ M), dtype=float)
+        held = np.asarray(M.T @ Q)
+        W = np.asarray(np.linalg.pinv(held.T), dtype=float)
         beta = W.T @ sums
         seen = problem.X @ Q
         constant = np.ones(n) - seen @ beta if problem.fit_intercept else None
-        return cls(Plane(seen @ tau[:, 0], constant, tau[:, 0], beta), problem.X, Q, W)
+        return cls(Plane(seen @ tau[:, 0], constant, tau[:, 0], beta), problem.X, Q, held, W)
 
-    def with_targets(self, targets: FloatArray) -> ColumnFunctions:
-        """The functions that meet other targets, (q, 1), from the same directions."""
-        tau = self.W.T @ targets[:, 0]
+    def inner_products(self, coef: FloatArray) -> FloatArray:
+        """The inner products with the directions, (r,), of a function with coefficients (d, 1)."""
+        return np.asarray(self.Q.T @ coef[:, 0])
+
+    def with_inner_products(self, tau: FloatArray) -> ColumnFunctions:
+        """The functions with other inner products, (r,), from the same directions."""
         offset = np.asarray(self.X @ (self.Q @ tau))
         return replace(self, plane=replace(self.plane, offset=offset, tau=tau))
 

@@ -1,12 +1,16 @@
-"""The least objective of any loss as a function of the targets of its functionals.
+"""The least objective of any loss as a function of the values of its functionals.
 
-``V(t) = min { J(g) : Cᵀg = t }`` has the multipliers of the functionals as its derivatives, so that
-a budget of gaps is a smooth problem in the few unknowns t; see `meanparity.tradeoff.loss_budgets`.
+``V(z) = min { J(g) : Cᵀg = Hz }`` is a smooth function of few unknowns, so that a budget of gaps is
+a small problem; see `meanparity.tradeoff.loss_budgets`. The columns of H span the values that the
+functionals can have, which are fewer than the functionals if the functions have few columns. For
+gaps of scores, z are inner products with orthonormal representers. For gaps of responses, which
+are not linear in the function, H is the identity.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -26,17 +30,17 @@ class AtTargets:
 
     Parameters
     ----------
-    targets : (q,) array
-        t, the values of the functionals.
+    position : (r,) array
+        z, from which the values of the functionals follow.
     objective : float
-        V(t).
-    slope : (q,) array
+        V(z).
+    slope : (r,) array
         The derivatives of V.
     minimiser : Minimiser
         The function.
     """
 
-    targets: FloatArray
+    position: FloatArray
     objective: float
     slope: FloatArray
     minimiser: Minimiser
@@ -44,7 +48,7 @@ class AtTargets:
 
 @dataclass(frozen=True, eq=False)
 class TargetValues:
-    """V for one problem, with everything that does not depend on the targets.
+    """V for one problem, with everything that does not depend on the position.
 
     Parameters
     ----------
@@ -81,7 +85,12 @@ class TargetValues:
         """What the functionals have to be at parity: (q,)."""
         return np.asarray(self.minimisation.problem.targets[:, 0])
 
-    @property
+    @cached_property
+    def held(self) -> FloatArray:
+        """H, which takes positions to values of the functionals: (q, r)."""
+        return np.eye(len(self.conditions)) if self.space is None else self.space.held
+
+    @cached_property
     def units(self) -> FloatArray:
         """Takes functionals to gaps: (R, q)."""
         problem = self.minimisation.problem
@@ -92,22 +101,39 @@ class TargetValues:
     def free(self, earlier: Run) -> AtTargets:
         """The free minimiser, from the run that found it."""
         found = self.minimisation.free(earlier)
-        problem, compared = self.minimisation.problem, self.minimisation.compared
-        values = ((problem.functionals, found.fitted), (problem.pool, found.pool))
-        t = np.concatenate([part.apply(compared(v))[:, 0] for part, v in values if len(part)])
-        return AtTargets(t, found.objective, np.zeros(len(t)), found)
-
-    def at(self, targets: FloatArray, near: AtTargets) -> AtTargets | None:
-        """The minimiser for targets, (q,), from a nearby one; None if it was not found."""
-        start, goal = near.minimiser, targets[:, None]
         if self.space is None:
-            found = self.minimisation.toward(goal, start)
+            z = self._functionals_of(found)
+        else:
+            z = self.space.inner_products(found.coef)
+        return AtTargets(z, found.objective, np.zeros(len(z)), found)
+
+    def parity(self, free: AtTargets) -> AtTargets:
+        """The minimiser that meets the conditions, or is closest to them in least squares."""
+        found = self.at(self.conditions if self.space is None else self.space.plane.tau, free)
+        assert found is not None  # fit has found it
+        return found
+
+    def at(self, position: FloatArray, near: AtTargets) -> AtTargets | None:
+        """The minimiser for a position, (r,), from a nearby one; None if it was not found."""
+        start = near.minimiser
+        if self.space is None:
+            found = self.minimisation.toward(position[:, None], start)
             if not found.run.converged:
                 return None
         else:
-            problem, space = self.minimisation.problem, self.space.with_targets(goal)
+            problem, space = self.minimisation.problem, self.space.with_inner_products(position)
             found = self.minimisation.end(problem, "constrained", start.run, space=space)
-        return AtTargets(targets, found.objective, 2 * found.multipliers, found)
+        return AtTargets(position, found.objective, 2 * self.held.T @ found.multipliers, found)
+
+    def functionals(self, found: AtTargets) -> FloatArray:
+        """Values of the functionals, from those of a minimiser: (q,)."""
+        return self._functionals_of(found.minimiser)
+
+    def _functionals_of(self, found: Minimiser) -> FloatArray:
+        """Values of the functionals, (q,)."""
+        problem, compared = self.minimisation.problem, self.minimisation.compared
+        values = ((problem.functionals, found.fitted), (problem.pool, found.pool))
+        return np.concatenate([part.apply(compared(v))[:, 0] for part, v in values if len(part)])
 
     def function(self, found: AtTargets) -> tuple[FloatArray, FloatArray]:
         """Coefficients, (p, 1), and the constant, (1,), of a minimiser in the basis of the fit."""

@@ -14,18 +14,25 @@ the answer is the shortest x whose gaps are within the budget:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq, nnls
+from scipy.optimize import brentq, linprog, nnls
 
 from meanparity._typing import FloatArray, IntArray
 
 Kind = Literal["gap", "smd", "norm"]
 KINDS: tuple[Kind, ...] = ("gap", "smd", "norm")
+SIZES: dict[Kind, str] = {
+    "gap": "largest gap",
+    "smd": "sum of gaps",
+    "norm": "root of the sum of squared gaps",
+}
+_Found = TypeVar("_Found")
 
 _ROUNDING = 1e-13  # of the largest free gap
 _MOST_PATTERNS = 5_000  # steps towards the signs of a sum; a few dozen are common
@@ -146,10 +153,48 @@ class Budgets:
             return self._within_norm(limit)
         return self._with_patterns(limit, self._patterns)[0]
 
-    def met_parity(self, rounding: float) -> FloatArray:
+    def least(self, kind: Kind) -> float:
+        """The smallest size that gaps can have, rounded up by 1e-9; 0 up to rounding at parity."""
+        closest = self.gaps(self.parity)
+        size = self.size(kind, closest)
+        if size <= 1e-10 * self.size(kind, self.free):
+            return size
+        if kind != "norm":  # the step to parity leaves the gaps of least norm
+            size = self._least_by_programme(kind)
+        return size * (1 + 1e-9)
+
+    def _least_by_programme(self, kind: Kind) -> float:
+        """The smallest maximum of gaps, or sum of gaps, by a linear programme.
+
+        The unknowns are the change of the gaps along orthonormal directions, a limit for each
+        gap, and the limit of their maximum or of their sums.
+        """
+        U, sizes, _ = np.linalg.svd(self.A, full_matrices=False)
+        U = U[:, sizes > 1e-12 * sizes.max(initial=0.0)]
+        gaps, (k, r) = self.free / self.scale, U.shape
+        each, none = np.eye(k), np.zeros((k, 1))
+        if kind == "gap":
+            whole = each
+        else:
+            whole = np.equal.outer(np.unique(self.parts), self.parts).astype(float)
+        found = linprog(
+            np.append(np.zeros(r + k), 1.0),
+            A_ub=np.vstack(
+                [
+                    np.hstack([-U, -each, none]),
+                    np.hstack([U, -each, none]),
+                    np.hstack([np.zeros((len(whole), r)), whole, -np.ones((len(whole), 1))]),
+                ]
+            ),
+            b_ub=np.concatenate([-gaps, gaps, np.zeros(len(whole))]),
+            bounds=[(None, None)] * r + [(0, None)] * (k + 1),
+        )
+        return self.scale * self.size(kind, gaps - U @ found.x[:r])
+
+    def met_parity(self, rounding: float, kind: Kind = "gap") -> FloatArray:
         """The step to parity, if no more than rounding is left there."""
         if self.size("gap", self.gaps(self.parity)) > rounding:
-            raise UnreachableError(self._nearest("gap"))
+            raise self._unreachable(kind)
         return self.parity
 
     def within_limits(self, limits: FloatArray) -> FloatArray:
@@ -157,7 +202,15 @@ class Budgets:
         bounded = np.isfinite(limits)
         A, free, limits = self.A[bounded], self.free[bounded], limits[bounded]
         G, h = np.vstack([A, -A]), np.concatenate([free - limits, -free - limits])
-        return self._shortest(G, h)[0]
+        try:
+            return self._shortest(G, h, "gap")[0]
+        except UnreachableError as error:
+            if bounded.all() and np.ptp(limits) == 0:
+                raise
+            raise UnreachableError(
+                "No function of this space meets all these limits. With the same limit for all "
+                f"gaps, the smallest possible is {self.least('gap'):.4g}. Allow more."
+            ) from error
 
     @cached_property
     def _patterns(self) -> FloatArray:
@@ -173,7 +226,7 @@ class Budgets:
         """The shortest step, and the signs of those sums that are as large as the limit."""
         x, slack = np.zeros(self.A.shape[1]), _ROUNDING * self.scale * len(self.free)
         if len(signs):
-            x, held = self._shortest(signs @ self.A, signs @ self.free - limit)
+            x, held = self._shortest(signs @ self.A, signs @ self.free - limit, "smd")
             signs = signs[held]
         for _ in range(_MOST_PATTERNS):
             gaps = self.gaps(x)
@@ -182,7 +235,7 @@ class Budgets:
             if sums[worst] <= limit + slack:
                 return x, signs
             signs = np.vstack([signs, np.where(self.parts == worst, np.sign(gaps), 0.0)])
-            x, held = self._shortest(signs @ self.A, signs @ self.free - limit)
+            x, held = self._shortest(signs @ self.A, signs @ self.free - limit, "smd")
             signs = signs[held]  # x gets longer with every step, so that none comes back
         raise RuntimeError(
             f"The exact answer for a sum of {len(self.free)} gaps was not found after "
@@ -206,7 +259,7 @@ class Budgets:
         right, sizes, along, rest = self._spectrum
         allowed = limit**2 - rest
         if not allowed > 0:
-            raise UnreachableError(self._nearest("norm"))
+            raise self._unreachable("norm")
         # Σ_i (q_i / (d_i + μ))² = allowed: Newton's method for the inverse of the root of the sum,
         # which is concave in μ, so that the steps from μ = 0 never pass the root
         d = 1 / sizes**2
@@ -220,7 +273,9 @@ class Budgets:
             mu += step
         return np.asarray(right @ (sizes * along * mu * d / (d + mu)))
 
-    def _shortest(self, G: FloatArray, h: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    def _shortest(
+        self, G: FloatArray, h: FloatArray, kind: Kind
+    ) -> tuple[FloatArray, NDArray[np.bool_]]:
         """The shortest x with ``G x ≥ h``, and the conditions that make it long.
 
         Raises
@@ -234,7 +289,7 @@ class Budgets:
         target[-1] = 1.0
         pull, distance = nnls(rows, target, maxiter=30 * rows.shape[1] + 300)
         if distance <= 1e-9:
-            raise UnreachableError(self._nearest("gap"))
+            raise self._unreachable(kind)
         residual = rows @ pull - target
         x = -residual[:-1] / residual[-1]
         held = pull > 1e-12 * pull.max(initial=0.0)
@@ -245,27 +300,61 @@ class Budgets:
                 x = exact
         return np.asarray(x), held
 
-    def _nearest(self, kind: Kind) -> str:
-        return (
-            "No function of this space has gaps as small as that: those of the constrained fit "
-            f"have a {'norm' if kind == 'norm' else 'maximum'} of "
-            f"{self.size(kind, self.gaps(self.parity)):.3g}."
+    def _unreachable(self, kind: Kind) -> UnreachableError:
+        return UnreachableError(
+            "No function of this space has gaps as small as that: the smallest possible "
+            f"{SIZES[kind]} is {self.least(kind):.4g}. Allow more."
         )
+
+    def smallest(self, kind: Kind) -> FloatArray:
+        """The shortest of the steps after which the gaps have the smallest size of this kind."""
+        closest = self.gaps(self.parity)
+        if kind == "norm" or self.size(kind, closest) <= 1e-10 * self.size(kind, self.free):
+            return self.parity
+        return self.within(kind, self.least(kind))
 
     def within_excess(self, kind: Kind, excess: float) -> FloatArray:
         """The step with the smallest gaps of this kind whose excess objective is at most this."""
-        if self.excess(self.parity) <= excess or not self.scale:
+        if not self.scale:
             return self.parity
+        smallest = self.smallest(kind)
+        if self.excess(smallest) <= excess:
+            return smallest
 
-        def beyond(limit: float) -> float:
-            return self.excess(self.within(kind, limit)) - excess
+        def find(limit: float) -> tuple[FloatArray, float]:
+            x = self.within(kind, limit)
+            return x, self.excess(x)
 
-        low, high = self.size(kind, self.gaps(self.parity)), self.size(kind, self.free)
-        low += 1e-12 * (high - low)
-        if beyond(low) <= 0:
-            return self.parity
-        limit = float(brentq(beyond, low, high, xtol=1e-14 * high, rtol=1e-14, maxiter=200))
-        return self.within(kind, limit)
+        low, high = self.size(kind, self.gaps(smallest)), self.size(kind, self.free)
+        low = max(low + 1e-12 * (high - low), self.least(kind))
+        return smallest_within(find, excess, (low, high), np.zeros_like(smallest), 1e-14)
+
+
+def smallest_within(
+    find: Callable[[float], tuple[_Found, float]],
+    excess: float,
+    limits: tuple[float, float],
+    free: _Found,
+    tolerance: float,
+) -> _Found:
+    """What `find` finds for the smallest limit whose excess objective is at most a number.
+
+    `find` returns what it found within a limit, and the excess, which is 0 for the larger of both
+    limits: there it is `free`. The smallest limit is known up to a share of this one.
+    """
+    low, high = limits
+    best, smallest = free, high
+
+    def beyond(limit: float) -> float:
+        nonlocal best, smallest
+        found, value = find(limit)
+        if value <= excess and limit < smallest:
+            best, smallest = found, limit
+        return value - excess
+
+    if excess > 0 and beyond(low) > 0:
+        brentq(beyond, low, high, xtol=tolerance * high, rtol=tolerance, maxiter=200)
+    return best
 
 
 def size_of(kind: Kind, gaps: FloatArray, parts: IntArray) -> float:
@@ -287,6 +376,14 @@ def check_size(value: Any, name: str, infinite: bool = False) -> float:
     if isinstance(value, bool | np.bool_ | str) or not fits:
         raise ValueError(f"{name}={value!r} is not a finite number of 0 or more. Pass one.")
     return number
+
+
+def check_limits(limits: Any) -> FloatArray:
+    """Return limits as numbers of 0 or more, (p,), or raise an error."""
+    values = [check_size(limit, "limits") for limit in np.ravel(limits)]
+    if not values:
+        raise ValueError("limits is empty. Pass at least one number of 0 or more.")
+    return np.array(values)
 
 
 def check_kind(budget: Any) -> Kind:

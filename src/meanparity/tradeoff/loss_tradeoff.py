@@ -17,9 +17,9 @@ from meanparity.solvers.targets import AtTargets
 from meanparity.state import stored
 from meanparity.tradeoff.budgets import (
     Kind,
-    UnreachableError,
     WeightedGaps,
     check_kind,
+    check_limits,
     check_size,
     size_of,
 )
@@ -171,12 +171,8 @@ class LossTradeoff(Tradeoff):
         """The function that a search finds; an end of the dial if it is one."""
         if limits.max(initial=0.0) <= self._rounding:
             left = float(np.abs(self.solution.gaps[0]).max(initial=0.0))
-            if left > max(self._rounding, float(limits.min(initial=0.0))):
-                raise UnreachableError(
-                    f"No function of this space has gaps as small as that: the largest of the "
-                    f"constrained fit is {left:.3g}. Allow more."
-                )
-            return self.at(0.0)
+            if left <= max(self._rounding, float(limits.min(initial=0.0))):
+                return self.at(0.0)
         with np.errstate(over="ignore", invalid="ignore"):  # steps that lead too far are undone
             budgets = self._loss_budgets()
             found = find(budgets)
@@ -233,9 +229,10 @@ class LossTradeoff(Tradeoff):
         with np.errstate(over="ignore", invalid="ignore"):
             budgets = self._loss_budgets()
             if limits is None:
-                values = np.linspace(0.0, size_of(kind, budgets.gaps, budgets.parts), 11)
+                largest = size_of(kind, budgets.gaps, budgets.parts)
+                values = np.linspace(budgets.least(kind), largest, 11)
             else:
-                values = np.array([check_size(limit, "limits") for limit in np.ravel(limits)])
+                values = check_limits(limits)
             found = [budgets.within(kind, float(limit)) for limit in values]
         return values, [self._function_at(budgets, one) for one in found]
 
@@ -250,8 +247,7 @@ class LossTradeoff(Tradeoff):
         assert runs is not None
         values = self.refit.solver.target_values(self.refit.problem)
         free = values.free(runs[1])
-        parity = values.at(values.conditions, free)
-        assert parity is not None  # fit has found it
+        parity = values.parity(free)
         parts = (np.arange(len(values.units)) >= len(self.labels[0])).astype(int)
         return LossBudgets(values, free, parity, parts, values.units)
 

@@ -15,7 +15,14 @@ from meanparity.data.refusals import refuse_other_order
 from meanparity.data.rows import Rows
 from meanparity.solvers.solution import Directions, Solution
 from meanparity.state import stored
-from meanparity.tradeoff.budgets import Budgets, Kind, WeightedGaps, check_kind, check_size
+from meanparity.tradeoff.budgets import (
+    Budgets,
+    Kind,
+    WeightedGaps,
+    check_kind,
+    check_limits,
+    check_size,
+)
 from meanparity.tradeoff.curve import (
     PAPER_POSITIONS,
     Comparison,
@@ -470,7 +477,7 @@ class Tradeoff:
 
     def _step(self, budgets: Budgets, kind: Kind, limit: float) -> FloatArray:
         if limit <= self._rounding and budgets.size(kind, budgets.free) > limit:
-            return budgets.met_parity(self._rounding)
+            return budgets.met_parity(self._rounding, kind)
         return budgets.within(kind, limit)
 
     def _function(self, step: Callable[[Budgets, int], FloatArray]) -> FittedFunction:
@@ -485,8 +492,8 @@ class Tradeoff:
     def _limit_values(self, budget: Any, limits: Any) -> FloatArray:
         kind = check_kind(budget)
         if limits is not None:
-            return np.array([check_size(limit, "limits") for limit in np.ravel(limits)])
-        pairs = [(b.size(kind, b.gaps(b.parity)), b.size(kind, b.free)) for b in self._budgets]
+            return check_limits(limits)
+        pairs = [(b.least(kind), b.size(kind, b.free)) for b in self._budgets]
         low, high = np.max(pairs, axis=0)
         return np.asarray(low + (high - low) * PAPER_POSITIONS)
 
