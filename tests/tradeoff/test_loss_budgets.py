@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -17,7 +19,8 @@ from meanparity.losses import Quantile, resolve_loss
 from meanparity.persistence import load, save
 from meanparity.solvers import LBFGS, Nystrom
 from meanparity.solvers.minimisation import Minimisation
-from meanparity.tradeoff.budgets import UnreachableError
+from meanparity.solvers.spaces import ColumnFunctions
+from meanparity.tradeoff.budgets import SIZES, UnreachableError
 
 KINDS = ("gap", "smd", "norm")
 
@@ -72,23 +75,26 @@ def features_of(X, kernel):
 class Oracle:
     """The objective and the gaps of ``Zθ + b`` as functions of (θ, b), for SLSQP."""
 
-    def __init__(self, loss, Z, y, s, alpha, on_response):
+    def __init__(self, loss, Z, y, s, alpha, on_response, P=None, weights=None, errors=False):
         binary = loss == "logistic"
         self.loss, self.y, self.alpha = resolve_loss(loss, binary=binary), y, alpha
         self.Z = np.column_stack([Z, np.ones(len(y))])
-        self.P, self.on_response = contrasts(s), on_response
+        self.P, self.on_response = contrasts(s) if P is None else P, on_response
+        self.weights = np.ones(len(y)) if weights is None else weights
+        self.offset = -self.P @ y if errors else 0.0
 
     def objective(self, v):
-        return self.loss.value(self.y, self.Z @ v).sum() + self.alpha * v[:-1] @ v[:-1]
+        losses = self.weights @ self.loss.value(self.y, self.Z @ v)
+        return losses + self.alpha * v[:-1] @ v[:-1]
 
     def slope(self, v):
-        found = self.Z.T @ self.loss.gradient(self.y, self.Z @ v)
+        found = self.Z.T @ (self.weights * self.loss.gradient(self.y, self.Z @ v))
         found[:-1] += 2 * self.alpha * v[:-1]
         return found
 
     def gaps(self, v):
         scores = self.Z @ v
-        return self.P @ (self.loss.response(scores) if self.on_response else scores)
+        return self.P @ (self.loss.response(scores) if self.on_response else scores) + self.offset
 
     def gap_slopes(self, v):
         scores = self.Z @ v
@@ -187,6 +193,140 @@ def check(loss, kernel, seed, on_response, kinds=KINDS):
 @pytest.mark.parametrize("loss", ["poisson", "logistic", "gamma"])
 def test_budgets_of_scores_are_those_of_a_general_solver(loss, kernel, seed):
     check(loss, kernel, seed, on_response=False)
+
+
+def few_columns(loss, how, seed):
+    """A problem of two or four columns, with more conditions than that, and its gaps."""
+    rng = np.random.default_rng(seed)
+    k, d = (8, 4) if how == "plain" else (4, 2 + 2 * (seed % 2))
+    n = 90
+    s = np.concatenate([np.arange(k), np.arange(k), rng.integers(0, k, n - 2 * k)])
+    strata = np.concatenate([np.zeros(k), np.ones(k), rng.integers(0, 2, n - 2 * k)])
+    X = rng.standard_normal((n, d))
+    X[:, 1] += rng.standard_normal(k)[s]
+    score = 0.4 * (X[:, 0] + rng.standard_normal(k)[s] + rng.standard_normal(n))
+    draw = {
+        "poisson": lambda: rng.poisson(np.exp(score)).astype(float),
+        "gamma": lambda: rng.gamma(2.0, np.exp(score) / 2) + 1e-3,
+        "logistic": lambda: (score > 0).astype(float),
+        "huber": lambda: score,
+    }
+    people, weights = {"sensitive_features": s}, np.ones(n)
+    if "weights" in how:
+        weights = people["sample_weight"] = rng.uniform(0.3, 3.0, n)
+    if "strata" in how:
+        people["control_features"] = strata
+    P = []
+    for level in np.unique(strata) if "strata" in how else [None]:
+        whole = weights * (strata == level) if level is not None else weights
+        for group in range(k):
+            mine = whole * (s == group)
+            P.append(mine / mine.sum() - whole / whole.sum())
+    return X, draw[loss](), s, people, weights, np.array(P)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("how", ["plain", "weights, strata"])
+@pytest.mark.parametrize("loss", ["poisson", "logistic", "gamma", "huber"])
+def test_more_conditions_than_columns(loss, how, seed):
+    """The gaps can then have some values only, and the function is the best among these."""
+    X, y, s, people, weights, P = few_columns(loss, how, seed)
+    make = ParityKernelClassifier if loss == "logistic" else ParityKernelRegressor
+    constraint = MeanParity(min_group_size=0)
+    options = {"loss": loss, "alpha": 0.5, "constraint": constraint}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # only a constant has parity
+        model = make(**options).fit(X, y, **people)
+    assert model.n_conditions_ > X.shape[1]
+    tradeoff = model.tradeoff_
+    oracle = Oracle(loss, X, y, s, 0.5, False, P, weights)
+    free, free_gaps, at_free = value_of(oracle, tradeoff.at(1.0), X, X)
+    at_parity = value_of(oracle, tradeoff.at(0.0), X, X)[2]
+    finders = {"gap": tradeoff.for_gap, "smd": tradeoff.for_smd, "norm": tradeoff.for_norm}
+    for kind in KINDS:
+        for share in (0.1, 0.4, 0.9):
+            limit = share * sizes(free_gaps)[kind]
+            found, gaps, _ = value_of(oracle, finders[kind](limit), X, X)
+            assert sizes(gaps)[kind] <= limit * (1 + 1e-9), (kind, share)
+            starts = (at_parity, at_parity + share * (at_free - at_parity))
+            best = min(oracle.least(kind, limit, start) for start in starts)
+            assert found - free == pytest.approx(best - free, rel=1e-5), (kind, share)
+    limit = 0.4 * sizes(free_gaps)["gap"]
+    own = make(**options, max_gap=limit).fit(X, y, **people)
+    assert max(map(abs, own.gaps_.values())) <= limit * (1 + 1e-9)
+    allowed = 0.01 * abs(free)
+    for kind in KINDS:
+        function = tradeoff.for_loss_increase(0.01, kind)
+        value, gaps, _ = value_of(oracle, function, X, X)
+        assert value - free <= allowed * (1 + 1e-9)
+        if function.unfairness is None:
+            best = oracle.least(kind, sizes(gaps)[kind], at_parity)
+            assert best - free == pytest.approx(allowed, rel=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:No function of this space")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_targets_that_cannot_all_be_met(kind, seed):
+    """Gaps of errors, of which two columns cannot close five."""
+    rng = np.random.default_rng(seed)
+    n, k = 150, 6
+    s = rng.integers(0, k, n)
+    X = rng.standard_normal((n, 2))
+    X[:, 0] += s
+    y = (s % 3) * 1.5 + X[:, 1] + rng.standard_normal(n)
+    model = ParityKernelRegressor(loss="huber", alpha=5.0, constraint=ResidualParity())
+    tradeoff = model.fit(X, y, sensitive_features=s).tradeoff_
+    oracle = Oracle("huber", X, y, s, 5.0, False, errors=True)
+    free, gaps, at_free = value_of(oracle, tradeoff.at(1.0), X, X)
+    at_parity = value_of(oracle, tradeoff.at(0.0), X, X)[2]
+    find = {"gap": tradeoff.for_gap, "smd": tradeoff.for_smd, "norm": tradeoff.for_norm}[kind]
+    everything = tradeoff.for_loss_increase(1e3, kind)
+    at_most, smallest, _ = value_of(oracle, everything, X, X)
+    least, most = sizes(smallest)[kind], sizes(gaps)[kind]
+    assert least < most
+    frontier = tradeoff.training_frontier(kind)
+    assert frontier.limit[[0, -1]] == pytest.approx([least, most], rel=1e-8)
+    for share in (0.2, 0.7):
+        limit = least + share * (most - least)
+        found, left, _ = value_of(oracle, find(limit), X, X)
+        assert sizes(left)[kind] <= limit * (1 + 1e-9)
+        best = min(oracle.least(kind, limit, start) for start in (at_parity, at_free))
+        assert found - free == pytest.approx(best - free, rel=1e-5)
+        back = tradeoff.for_loss_increase((found - free) / free, kind)
+        np.testing.assert_allclose(back.predict(X), find(limit).predict(X), atol=1e-5)
+    for share in (1e-4, 0.01, 0.05):
+        value, _, _ = value_of(oracle, tradeoff.for_loss_increase(share, kind), X, X)
+        allowed = min(share * free, at_most - free)
+        assert allowed * (1 - 1e-6) <= value - free <= allowed * (1 + 1e-9)
+    with pytest.raises(UnreachableError, match=f"{SIZES[kind]} is {least:.4g}. Allow more"):
+        find(0.9 * least)
+    with pytest.raises(UnreachableError, match=f"{SIZES[kind]} is {least:.4g}. Allow more"):
+        find(0.0)
+
+
+def test_a_minimisation_that_misses_its_limit_is_refused(monkeypatch):
+    X, y, s = make_problem("poisson", 3)
+    tradeoff = fitted("poisson", X, y, s).tradeoff_
+    place = ColumnFunctions.with_inner_products
+    monkeypatch.setattr(
+        ColumnFunctions, "with_inner_products", lambda self, tau: place(self, 1.1 * tau)
+    )
+    limit = 0.5 * np.abs(tradeoff.solution.gaps[1]).max()
+    for find in (tradeoff.for_gap, tradeoff.for_norm):
+        with pytest.raises(ValueError, match=f"The minimisation left gaps of .* is {limit:.6g}"):
+            find(limit)
+
+
+def test_a_pool_that_repeats_the_training_rows_changes_nothing():
+    X, y, s = make_problem("poisson", 3)
+    options = {"kernel": "rbf", "gamma": 0.1, "constraint": MeanParity(min_group_size=0)}
+    model = ParityKernelRegressor(loss="poisson", **options)
+    alone = model.fit(X, y, sensitive_features=s).tradeoff_
+    limit = 0.4 * np.abs(alone.solution.gaps[1]).max()
+    alone = alone.for_gap(limit).predict(X)
+    twice = model.fit(X, y, sensitive_features=s, pool=(X, s)).tradeoff_.for_gap(limit)
+    np.testing.assert_allclose(twice.predict(X), alone, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -321,8 +461,7 @@ def test_targets_out_of_reach(sign):
     y = X[:, 0] + 0.3 * rng.standard_normal(60) + sign * (s == 2)
     model = ParityKernelRegressor(loss="huber", constraint=ResidualParity())
     tradeoff = model.fit(X, y, sensitive_features=s).tradeoff_
-    left = np.abs(tradeoff.solution.gaps[0]).max()
-    with pytest.raises(UnreachableError, match=f"of the constrained fit is {left:.3g}. Allow"):
+    with pytest.raises(UnreachableError, match=r"smallest possible largest gap is 0\.\d+\. Allow"):
         tradeoff.for_gap(0.0)
 
 

@@ -216,9 +216,9 @@ class Budgets:
     def _patterns(self) -> FloatArray:
         """Signs that hold somewhere between the free solution and parity: (p, R)."""
         found = np.zeros((0, len(self.free)))
-        whole = self.size("smd", self.free)
+        least, whole = self.least("smd"), self.size("smd", self.free)
         for share in np.linspace(0.9, 0.1, 9) if len(self.free) <= _FEW_GAPS else ():
-            _, active = self._with_patterns(share * whole, found)
+            _, active = self._with_patterns(least + share * (whole - least), found)
             found = np.unique(np.vstack([found, active]), axis=0)
         return found
 

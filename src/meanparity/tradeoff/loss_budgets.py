@@ -21,7 +21,7 @@ from meanparity.solvers.targets import AtTargets, TargetValues
 from meanparity.tradeoff.budgets import Budgets, Kind, size_of, smallest_within
 
 _STEPS = 200
-_DECREASE = 1e-10  # of the price of parity: a smaller expected decrease ends the search
+_DECREASE = 1e-10  # of the price at the start: a smaller expected decrease ends the search
 _PARITY = 1e-12  # share of the free gaps below which nothing but parity is within a limit
 _MET = 1e-9  # share of the largest free gap that counts as no gap
 _ROUNDING = 1e-14  # of the objective, likewise
@@ -159,7 +159,7 @@ class LossBudgets:
         if now is None:
             now = self.parity
         curvature = _Curvature.between(now, known)
-        least = _DECREASE * abs(self.parity.objective - self.free.objective)
+        least = _DECREASE * abs(now.objective - self.free.objective)
         least += _ROUNDING * abs(now.objective)
         for _ in range(_STEPS):
             step = curvature.step(now, shortest, self._model)
