@@ -535,7 +535,7 @@ def test_exact_frontiers_are_drawn_beside_the_dial(data, budget):
     np.testing.assert_allclose(exact.get_ydata(), frontier.mse)
     curve = model.tradeoff_.training_curve()
     np.testing.assert_allclose(dial.get_xdata(), getattr(curve, attribute), atol=1e-9)
-    assert exact.get_label() == "ParityRidge, most accurate within a limit"
+    assert exact.get_label() == "ParityRidge, within limits"
     assert exact.get_color() == dial.get_color()
     words = {"gap": "Largest absolute", "smd": "Sum of absolute", "norm": "Root of the sum"}[budget]
     assert display.ax_.get_xlabel().startswith(words)

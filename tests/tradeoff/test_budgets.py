@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from meanparity import MeanParity, ParityKernelRidge, ParityRidge, Pool, ResidualParity
 from meanparity.exceptions import ParityWarning
 from meanparity.solvers import Nystrom
-from meanparity.tradeoff.budgets import Budgets, UnreachableError
+from meanparity.tradeoff.budgets import SIZES, Budgets, UnreachableError
 
 KINDS = ("gap", "smd", "norm")
 
@@ -461,6 +461,8 @@ def test_budgets_that_everything_meets_or_nothing():
         tradeoff.for_loss_increase(0.1, "mean")
     with pytest.raises(ValueError, match="budget=None is not known"):
         tradeoff.training_frontier(None)
+    with pytest.raises(ValueError, match=r"limits is empty\. Pass at least one number"):
+        tradeoff.training_frontier("gap", [])
 
 
 @pytest.mark.filterwarnings("ignore:No function of this space")
@@ -478,6 +480,55 @@ def test_targets_that_cannot_be_met_leave_gaps():
     limit = left + 0.5 * (whole - left)
     predicted = tradeoff.for_gap(limit).predict(X[:, :2])
     assert np.abs(group_gaps(predicted - y, s)).max() <= limit + 1e-10
+
+
+@pytest.mark.filterwarnings("ignore:No function of this space")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_smallest_gaps_at_a_price_if_targets_cannot_be_met(seed, kind):
+    """Two columns, and gaps of errors of six groups: the smallest are not those at parity."""
+    rng = np.random.default_rng(seed)
+    n, k, alpha = 200, 6, 5.0
+    s = rng.integers(0, k, n)
+    X = rng.standard_normal((n, 2))
+    X[:, 0] += s
+    y = (s % 3) * 1.5 + X[:, 1] + rng.standard_normal(n)
+    model = ParityRidge(alpha=alpha, constraint=ResidualParity())
+    tradeoff = model.fit(X, y, sensitive_features=s).tradeoff_
+    F = np.column_stack([X, np.ones(n)])
+    hessian = F.T @ F + alpha * np.diag([1.0, 1.0, 0.0])
+    best = np.linalg.solve(hessian, F.T @ y)
+    P = np.stack([(s == g) / (s == g).sum() for g in range(k)]) - 1 / n
+    problem = hessian, best, P @ F, -P @ y
+    free = tradeoff.solution.free.objective[0]
+
+    def measured(function):
+        values = function.predict(X)
+        step = np.linalg.lstsq(F, values, rcond=None)[0] - best
+        return step @ hessian @ step, sizes(P @ (values - y))[kind]
+
+    most = sizes(P @ (F @ best - y))[kind]
+    at_most, least = measured(tradeoff.for_loss_increase(1e3, kind))
+    assert least <= sizes(P @ (tradeoff.at(0.0).predict(X) - y))[kind] * (1 + 1e-9)
+    frontier = tradeoff.training_frontier(kind)
+    assert frontier.limit[[0, -1]] == pytest.approx([least, most], rel=1e-8)
+    for share in (0.1, 0.5, 0.9):
+        limit = least + share * (most - least)
+        find = {"gap": tradeoff.for_gap, "smd": tradeoff.for_smd, "norm": tradeoff.for_norm}[kind]
+        excess, size = measured(find(limit))
+        assert size <= limit * (1 + 1e-9)
+        assert excess == pytest.approx(oracle(*problem, kind, limit), rel=1e-6)
+    for share in (1e-4, 0.01, 0.05, 0.5, 10.0):
+        excess, size = measured(tradeoff.for_loss_increase(share, kind))
+        allowed = min(share * free, at_most)
+        assert allowed * (1 - 1e-5) <= excess <= allowed * (1 + 1e-9)
+        assert size >= least * (1 - 1e-9)
+    for limit in (0.0, 0.9 * least):
+        with pytest.raises(UnreachableError, match=f"{SIZES[kind]} is {least:.4g}. Allow more"):
+            find(limit)
+    limits = dict.fromkeys(tradeoff.labels[0], least / 10) | {"0": np.inf}
+    with pytest.raises(UnreachableError, match="meets all these limits"):
+        tradeoff.for_gap(limits)
 
 
 def test_a_sum_over_many_gaps():

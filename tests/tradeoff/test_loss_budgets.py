@@ -354,6 +354,43 @@ def test_losses_without_curvature_are_within_their_budget_and_beat_the_dial(loss
         assert mine <= on_dial * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_quantiles_are_within_half_a_percent_of_a_quadratic_programme(seed):
+    rng = np.random.default_rng(seed)
+    n, k, d = 60, 4, 4
+    s = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])
+    X = rng.standard_normal((n, d))
+    X[:, 1] += rng.standard_normal(k)[s]
+    y = X[:, 0] + rng.standard_normal(k)[s] + rng.standard_normal(n)
+    tradeoff = fitted(Quantile(0.8), X, y, s, constraint=MeanParity(min_group_size=0)).tradeoff_
+    oracle = Oracle(Quantile(0.8), X, y, s, 1.0, False)
+    free, gaps, _ = value_of(oracle, tradeoff.at(1.0), X, X)
+    limit = 0.4 * np.abs(gaps).max()
+    found, gaps, v = value_of(oracle, tradeoff.for_gap(limit), X, X)
+    assert np.abs(gaps).max() <= limit * (1 + 1e-9)
+    F, A = oracle.Z, oracle.P @ oracle.Z  # the loss of each row as an unknown of its own
+    rules = np.vstack(
+        [
+            np.hstack([0.8 * F, np.eye(n)]),
+            np.hstack([-0.2 * F, np.eye(n)]),
+            np.hstack([A, np.zeros((k, n))]),
+            np.hstack([-A, np.zeros((k, n))]),
+        ]
+    )
+    rest = np.concatenate([-0.8 * y, 0.2 * y, np.full(2 * k, limit)])
+    best = minimize(
+        lambda z: z[:d] @ z[:d] + z[d + 1 :].sum(),
+        np.concatenate([v, Quantile(0.8).value(y, F @ v) + 1e-3]),
+        jac=lambda z: np.concatenate([2 * z[:d], [0.0], np.ones(n)]),
+        constraints=[{"type": "ineq", "fun": lambda z: rest + rules @ z, "jac": lambda z: rules}],
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
+    assert best.success
+    optimum = oracle.objective(best.x[: d + 1])
+    assert found - free <= (optimum - free) * (1 + 5e-3)
+
+
 def origin(function):
     """Where the columns of a linear function have their zero."""
     return function.basis.functions.origin
@@ -512,5 +549,7 @@ def test_frontiers_are_the_functions_within_their_limits(scale):
     np.testing.assert_allclose(here.smd, here.limit, rtol=1e-6, atol=1e-10)
     chance = 1 / (1 + np.exp(-tradeoff.for_smd(here.limit[4]).predict(X)))
     assert here.mse[4] == pytest.approx(np.mean((y - chance) ** 2), rel=1e-6)
+    with pytest.raises(ValueError, match=r"limits is empty\. Pass at least one number"):
+        tradeoff.frontier(X, labels, s, "gap", [])
     few = tradeoff.training_frontier("gap", [0.01, 0.02])
     assert list(few.limit) == [0.01, 0.02]

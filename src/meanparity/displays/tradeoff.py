@@ -46,7 +46,7 @@ class TradeoffDisplay:
     position : float, optional
         The model's own u, which is marked on the curves that have a point there.
     frontiers : Frontier or mapping of str to Frontier, optional
-        The most accurate functions within budgets, drawn as dashed lines beside the curves. The
+        The functions that budgets lead to, drawn as dashed lines beside the curves. The
         horizontal axis is then what their budget limits: the largest gap, the sum of the gaps, or
         the root of the sum of their squares.
     model : TradeoffCurve, optional
@@ -128,8 +128,9 @@ class TradeoffDisplay:
         unfairness : array-like of shape (p,), optional
             Values of u, by default 0, 1/50, ..., 1. The estimator's own u is added.
         budget : {"gap", "smd", "norm"}, optional
-            Also draw the most accurate functions with a limit on the largest gap, on the sum of the
-            gaps or on the root of the sum of their squares. For losses other than the squared error
+            Also draw the functions of smallest objective with a limit on the largest gap, on the
+            sum of the gaps or on the root of the sum of their squares; for gaps of responses these
+            are stationary points. For losses other than the squared error
             each of the 11 points is a minimisation.
         name, ax, **kwargs
             As in `plot`. The default name is the estimator's class.
@@ -255,7 +256,7 @@ class TradeoffDisplay:
                         ax.plot([], [], **{**mark, "color": "0.35", "label": label})
         attribute, words = _SIZES[self.budget]
         for (key, frontier), line in zip(self.frontiers.items(), self.lines_, strict=False):
-            label = f"{key or name or 'model'}, most accurate within a limit"
+            label = f"{key or name or 'model'}, within limits"
             style = {"color": line.get_color(), "linestyle": "--", "label": label}
             self.lines_ += ax.plot(getattr(frontier, attribute), frontier.mse, **style)
         if self.model is not None:

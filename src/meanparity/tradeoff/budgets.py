@@ -114,13 +114,19 @@ class Budgets:
 
     @cached_property
     def parity(self) -> FloatArray:
-        """The step to the constrained solution."""
+        """The step to the constrained solution or, if gaps are left, to those of least norm."""
         return np.asarray(np.linalg.lstsq(self.A, self.free, rcond=1e-12)[0], dtype=float)
 
     def share_of_parity(self, x: FloatArray) -> float | None:
-        """The share of the way to parity that a step x goes; None if it goes another way."""
+        """The share of the way to parity that a step x goes; None if it goes another way.
+
+        If gaps are left at parity, the constrained solution is at another place: there it is the
+        functionals, and not the gaps, that have the least sum of squares.
+        """
         if not x.any():
             return 0.0
+        if not self.meets("gap"):
+            return None
         if x is self.parity:
             return 1.0
         share = min(float(x @ self.parity) / float(self.parity @ self.parity), 1.0)
@@ -153,11 +159,15 @@ class Budgets:
             return self._within_norm(limit)
         return self._with_patterns(limit, self._patterns)[0]
 
+    def meets(self, kind: Kind) -> bool:
+        """Whether no gaps are left at parity, up to rounding."""
+        left = self.size(kind, self.gaps(self.parity))
+        return left <= 1e-10 * self.size(kind, self.free)
+
     def least(self, kind: Kind) -> float:
         """The smallest size that gaps can have, rounded up by 1e-9; 0 up to rounding at parity."""
-        closest = self.gaps(self.parity)
-        size = self.size(kind, closest)
-        if size <= 1e-10 * self.size(kind, self.free):
+        size = self.size(kind, self.gaps(self.parity))
+        if self.meets(kind):
             return size
         if kind != "norm":  # the step to parity leaves the gaps of least norm
             size = self._least_by_programme(kind)
@@ -308,8 +318,7 @@ class Budgets:
 
     def smallest(self, kind: Kind) -> FloatArray:
         """The shortest of the steps after which the gaps have the smallest size of this kind."""
-        closest = self.gaps(self.parity)
-        if kind == "norm" or self.size(kind, closest) <= 1e-10 * self.size(kind, self.free):
+        if kind == "norm" or self.meets(kind):
             return self.parity
         return self.within(kind, self.least(kind))
 

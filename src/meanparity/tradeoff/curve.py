@@ -177,7 +177,10 @@ class CurveSums:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Frontier:
-    """Error and gaps of the most accurate functions within budgets, on stated rows.
+    """Error and gaps of the functions that budgets lead to, on stated rows.
+
+    They are the functions of smallest objective within each limit. For gaps of responses, whose
+    problem is not convex, they are stationary points.
 
     Parameters
     ----------

@@ -59,7 +59,8 @@ class FittedFunction:
     single_output : bool
         Whether predictions are (n,) instead of (n, m).
     unfairness : float or None
-        Its position on the dial; None if it is not on the dial.
+        Its position on the dial; None if it is not on the dial. For a function within a budget, 1
+        says that the free fit meets the budget already, so that nothing was changed.
     multipliers : (r, m) array or None
         ν, if it is ``g_free − Σ_k ν_k h_k`` off the dial.
 

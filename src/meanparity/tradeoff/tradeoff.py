@@ -142,7 +142,8 @@ class Tradeoff:
         The gaps are those of the constraint's conditions, on the training rows and on the pool: for
         mean parity the distance of a group's mean from the mean of all rows (of its stratum); of
         conditions with targets, the distance from the target. Gaps that are within their limit in
-        the free fit may stay as they are.
+        the free fit may stay as they are. If all are, nothing is changed, and the function's
+        `unfairness` is 1.
 
         Parameters
         ----------
@@ -223,14 +224,14 @@ class Tradeoff:
         return self._function(step)
 
     def training_frontier(self, budget: Kind = "gap", limits: Any = None) -> Frontier:
-        """Error and gaps on the training rows of the most accurate functions within budgets.
+        """Error and gaps on the training rows of the functions of smallest objective in budgets.
 
         Parameters
         ----------
         budget : {"gap", "smd", "norm"}
             What is limited: the largest gap, their sum, or the root of the sum of their squares.
         limits : array-like of shape (p,), optional
-            The limits, in the units of y; by default 51 from parity to the free fit.
+            The limits, in the units of y; by default 51 from the smallest possible to the free fit.
         """
         if self.steps is None:
             raise ValueError(
@@ -250,7 +251,7 @@ class Tradeoff:
         control_features: Any = None,
         sample_weight: Any = None,
     ) -> Frontier:
-        """Error and gaps on any rows of the most accurate functions within budgets.
+        """Error and gaps on any rows of the functions of smallest objective within budgets.
 
         The limits are about the rows of fit; `smd` and `max_gap` of the result are those of the
         rows that are passed.
