@@ -600,6 +600,23 @@ def test_constant_predictions_have_no_gap(value):
     assert found.r_squared == 0.0
 
 
+def test_no_spread_is_told_from_few_rows():
+    s = np.repeat(["a", "b", "c"], [30, 30, 4])
+    equal = audit(np.full(64, 13.06), sensitive_features=s)
+    assert [f.untold for f in equal.findings] == ["no spread"] * 3, "whatever the number of rows"
+    rounding = 13.06 + 1e-15 * np.arange(64)
+    assert [f.untold for f in audit(rounding, sensitive_features=s).findings] == ["no spread"] * 3
+    x = np.random.default_rng(0).normal(size=64)
+    few = audit(np.where(s == "c", 2.0, x), sensitive_features=s)
+    assert [f.untold for f in few.findings] == ["", "", "too few rows to tell"]
+    assert "Too few rows, or hardly any spread: c." in str(few)
+    # the other group of two has nothing to be compared with
+    two = audit(np.where(s == "a", 2.0, x), sensitive_features=np.where(s == "a", "a", "b"))
+    assert [f.untold for f in two.findings] == ["no spread"] * 2
+    number = audit(np.full(64, 0.3), sensitive_features={"age": np.arange(64.0)})
+    assert [f.untold for f in number.findings] == ["no spread"]
+
+
 def test_groups_without_spread_tell_nothing():
     x = np.append(np.random.default_rng(0).normal(size=60), np.full(8, 3.0))
     s = np.append(np.repeat(["a", "b"], 30), np.repeat("c", 8))
@@ -609,8 +626,10 @@ def test_groups_without_spread_tell_nothing():
     assert (c.low, c.high, c.low_all, c.high_all) == (-np.inf, np.inf, -np.inf, np.inf)
     assert (c.equivalent, c.detectable) == (False, np.inf)
     assert np.isnan([c.p_value, c.p_adjusted]).all()
-    assert "too few rows to tell" in str(found).splitlines()[4]
-    assert "Too few rows, or values without spread: c." in str(found)
+    assert [f.no_spread for f in found.findings] == [False, False, True]
+    assert str(found).splitlines()[4].split()[:6] == ["c", "8", "3", f"{c.gap:.4g}", "no", "spread"]
+    assert "No spread in the values of the group, or of all others: c." in str(found)
+    assert "too few" not in str(found).lower()
     loaded = json.loads(found.to_json())["findings"][2]
     assert loaded["p_value"] is None
     assert loaded["low"] is None

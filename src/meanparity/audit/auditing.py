@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meanparity._typing import FloatArray
 from meanparity.audit.checks import check_probability, is_number, require_several_groups
-from meanparity.audit.comparisons import Limits, share_of_draws
+from meanparity.audit.comparisons import FEWEST_ROWS, Limits, share_of_draws
 from meanparity.audit.distribution import quantile_gap
+from meanparity.audit.moments import NEGLIGIBLE
 from meanparity.audit.result import Audit, GroupFinding
 from meanparity.audit.rows import AuditRows
 from meanparity.audit.subjects import (
@@ -102,8 +104,8 @@ def audit(
 
     Of numbers, a group has an interval if it and all other groups together have at least five
     rows each, if its values differ, and if at most one in forty drawn samples of its size has no
-    spread (at a confidence of 95 %). Otherwise there are too few rows to tell, and the finding
-    says so. See docs/audit.md for simulations.
+    spread (at a confidence of 95 %). Otherwise there are too few rows to tell, or no spread, and
+    the finding says which. See docs/audit.md for simulations.
 
     References
     ----------
@@ -224,6 +226,7 @@ def describe_findings(
         "p_adjusted": np.where(told, adjusted, np.nan),
         "detectable": subject.factors * comparison.detectable(power),
         "too_few_rows": ~told,
+        "no_spread": ~told & _without_spread(part, subject),
     }
     if within is not None:
         one_sided = ends(comparison.limits(2 * error), 2 * error)
@@ -241,6 +244,21 @@ def describe_findings(
         )
         for j, key in enumerate(subject.keys)
     ]
+
+
+def _without_spread(part: AuditRows, subject: Subject) -> NDArray[np.bool_]:
+    """Whether the values of a group, or of all others, are the same, in rows that are enough: (k,)."""
+    values, rounding = part.values, NEGLIGIBLE * np.abs(part.values).max()
+    if values.std() <= rounding:
+        return np.ones(len(subject.counts), dtype=bool)
+    if subject.is_number or part.groups is None:
+        return np.zeros(len(subject.counts), dtype=bool)
+    groups = part.groups
+    flat = np.array([values[groups.codes == j].std() <= rounding for j in range(groups.n_groups)])
+    of_others = flat.sum() - flat == groups.n_groups - 1
+    rest = subject.counts.sum() - subject.counts
+    enough = np.minimum(subject.counts, rest) >= FEWEST_ROWS
+    return np.asarray((flat | of_others) & enough)
 
 
 def _label(groups: Groups, key: Any) -> str:

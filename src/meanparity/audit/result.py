@@ -47,15 +47,18 @@ class GroupFinding:
     detectable : float
         Smallest gap that would have been significant by itself with the requested power.
     too_few_rows : bool
-        Whether there are too few rows to tell. The intervals are then infinite, and p-values NaN.
+        Whether nothing can be told, because there are too few rows or no spread. The intervals are
+        then infinite, and p-values NaN.
+    no_spread : bool
+        Whether that is because all predictions of the group, or of all others, are the same.
     equivalent : bool or None
         Whether the gap is shown to lie within ± `within` at the requested confidence.
     mean_error : float or None
         Mean of prediction minus outcome, if outcomes are known.
     is_number : bool
         Whether this is a sensitive number and not a group: `group` is then the name of its column,
-        `gap` its covariance with the predictions, scaled to unit variance, and `mean` the mean
-        over all rows.
+        `gap` the covariance of the predictions with it, divided by its standard deviation, and
+        `mean` the mean over all rows.
     label : str
         The group as text, such as "F" or "male=0, black=1".
     stratum_label : str
@@ -93,6 +96,14 @@ class GroupFinding:
     is_number: bool = False
     label: str = ""
     stratum_label: str = ""
+    no_spread: bool = False
+
+    @property
+    def untold(self) -> str:
+        """Why nothing can be told, in a few words; empty if there is an interval."""
+        if not self.too_few_rows:
+            return ""
+        return "no spread" if self.no_spread else "too few rows to tell"
 
     @property
     def name(self) -> str:
@@ -202,8 +213,7 @@ class Audit:
             return [title, *(cell if t else "" for cell, t in zip(cells, told, strict=True))]
 
         intervals = [
-            f"{number(f.low)} to {number(f.high)}" if t else "too few rows to tell"
-            for f, t in zip(found, told, strict=True)
+            f.untold or f"{number(f.low)} to {number(f.high)}" for f in found
         ]
         columns = [
             [", ".join(self.columns) or "group", *(f.name for f in found)],
@@ -243,9 +253,12 @@ class Audit:
                 "A gap marked (covariance) is how much higher the values are, along the straight "
                 "line that fits best, where the number is higher by one standard deviation."
             )
-        few = [f.name for f in self.findings if f.too_few_rows]
+        few = [f.name for f in self.findings if f.too_few_rows and not f.no_spread]
         if few:
-            lines.append(f"Too few rows, or values without spread: {_listed(few)}.")
+            lines.append(f"Too few rows, or hardly any spread: {_listed(few)}.")
+        flat = [f.name for f in self.findings if f.no_spread]
+        if flat:
+            lines.append(f"No spread in the values of the group, or of all others: {_listed(flat)}.")
         if self.left_out:
             names = list(self.left_out_labels or map(_label, self.left_out))
             lines.append(f"Not compared, because they contain only one group: {_listed(names)}.")

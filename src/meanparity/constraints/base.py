@@ -188,6 +188,19 @@ def join_words(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+def all_of(n: int, noun: str) -> str:
+    """All things of a kind, by their number.
+
+    Examples
+    --------
+    >>> all_of(1, "condition"), all_of(2, "condition"), all_of(3, "condition")
+    ('the condition', 'both conditions', 'all 3 conditions')
+    """
+    if n == 1:
+        return f"the {noun}"
+    return f"both {noun}s" if n == 2 else f"all {n:,} {noun}s"
+
+
 def as_sentence(rows: Rows, statement: str) -> str:
     """A statement as a sentence that names the strata and says what happens to missing values."""
     control = rows.schema.control

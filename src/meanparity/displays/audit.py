@@ -100,8 +100,10 @@ class AuditDisplay:
         if within is not None:
             ax.axvspan(-within, within, color=_GREY, alpha=0.15, linewidth=0, zorder=-1)
             ax.set_title(f"Band: gaps of at most {within:g}", fontsize="medium")
+        notes = [f.untold.removesuffix(" to tell") for f in found]
         labels = [
-            f"{f.name} ({f.size:,}{', too few rows' if f.too_few_rows else ''})" for f in found
+            f"{f.name} ({f.size:,}{note and ', '}{note})"
+            for f, note in zip(found, notes, strict=True)
         ]
         ax.set_yticks(np.arange(len(found)), labels)
         ax.set_ylim(-0.7, len(found) - 0.3)

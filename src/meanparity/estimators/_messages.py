@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from meanparity._typing import FloatArray
-from meanparity.constraints.base import Constraint
+from meanparity.constraints.base import Constraint, all_of
 from meanparity.constraints.functionals import Functionals
 from meanparity.data.features import FeatureLayout
 from meanparity.data.fit_input import FitInput
@@ -102,8 +102,8 @@ def warn_about_gaps(gaps: Any, spread: FloatArray, size: float, conditions: int 
     rounding = 100 * np.finfo(float).eps * size
     if share > 1e-6 and conditions and np.abs(gaps).max(initial=0.0) > rounding:
         warn(
-            f"No function of this space meets all {conditions} conditions: the fit is the closest "
-            f"in least squares, and leaves a gap of {share:.2g} standard deviations of y. Use "
+            f"No function of this space meets {all_of(conditions, 'condition')}: the fit is the "
+            f"closest in least squares, and leaves a gap of {share:.2g} standard deviations of y. Use "
             "fewer groups, more features or another kernel."
         )
     elif share > 1e-10:
@@ -153,7 +153,7 @@ def warn_about_result(
         control = ", ".join(data.rows.schema.control)
         constant = f"a constant in each stratum of {control}" if control else "a constant"
         warn(
-            f"Only {constant} meets all {sum(map(len, parts))} conditions "
+            f"Only {constant} meets {all_of(sum(map(len, parts)), 'condition')} "
             f"({sum(len(part.labels) for part in parts)} gaps): the model "
             f"at parity predicts the same for everybody{' in a stratum' if control else ''}. Use "
             "fewer groups or strata, more features (a linear model needs more of them than there "
