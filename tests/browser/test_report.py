@@ -125,6 +125,76 @@ def test_it_fits_every_screen(opened, path, scheme, width):
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")
 
 
+@pytest.fixture(scope="module")
+def mixture(tmp_path_factory):
+    """A category and a number on two sets of rows: the longest first screen."""
+    age = 45 + 12 * X[:, 1]
+    features = np.column_stack([X, age, S == "F"])
+    y = 0.1 * (age - 45) ** 2 + Y
+    sensitive = pd.DataFrame({"sex": np.where(S == "F", "f", "m"), "age": age})
+    constraint = MeanParity(continuous=["age"])
+    made = ParityKernelRidge(kernel="rbf", gamma=0.01, constraint=constraint)
+    made.fit(features[TRAIN], y[TRAIN], sensitive_features=sensitive[TRAIN])
+    parts = []
+    for name, rows in (("training rows", TRAIN), ("held-out rows", ~TRAIN)):
+        ends = made.tradeoff_.predict(features[rows], [0.0, 1.0])
+        of_fit = name == "training rows"
+        parts.append(PredictedRows(name, *ends, sensitive[rows], y[rows], constrained=of_fit))
+    frame = pd.DataFrame(features[TRAIN], columns=["a", "b", "c", "age", "sex"])
+    page = make_report(
+        parts, comparison=made.tradeoff_.comparison, columns=(frame, parts[0]), target="wage"
+    )
+    found = tmp_path_factory.mktemp("mixture") / "report.html"
+    page.save(found)
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1200, 800), (390, 844)])
+def test_the_first_screen_answers_every_question(opened, mixture, width, height, scheme):
+    size = {"width": width, "height": height}
+    page = opened(mixture, viewport=size, color_scheme=scheme)
+    bottoms = page.eval_on_selector_all(
+        ".answers div", "all => all.map(e => e.getBoundingClientRect().bottom)"
+    )
+    assert len(bottoms) == 5
+    assert max(bottoms) < height
+    folded = page.locator("details p")
+    assert folded.count() == 5
+    assert not folded.first.is_visible()
+    page.get_by_text("More about the gaps").click()
+    assert folded.first.is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_folded_sentences_are_printed(opened, mixture):
+    page = opened(mixture)
+    assert not page.locator("details p").first.is_visible()
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details p").first.is_visible()
+
+
+def test_a_number_alone_is_not_explained_as_gaps_of_groups(opened, tmp_path):
+    age = 45 + 12 * X[:, 1]
+    model = ParityKernelRidge(kernel="rbf", constraint=MeanParity(continuous=["age"]))
+    model.fit(X, Y + age, sensitive_features={"age": age})
+    made = model.report(X, Y + age, sensitive_features={"age": age}, constrained=True)
+    made.save(tmp_path / "age.html")
+    page = opened(tmp_path / "age.html")
+    assert page.locator("#smd-note").is_hidden()
+    assert page.locator("#smd").is_hidden()
+    unit = "largest difference per standard deviation"
+    assert page.locator("#tradeoff text").first.text_content() == unit
+    assert page.inner_text("#tradeoff-kind") == unit
+    assert unit in page.get_attribute("#tradeoff", "aria-label")
+    assert page.get_attribute("#unfairness", "aria-valuetext").startswith(f"0, {unit} ")
+    page.evaluate("document.querySelector('#unfairness').value = 100")
+    page.dispatch_event("#unfairness", "input")
+    free = model.tradeoff_.at(1.0).predict(X)
+    slope = abs(np.cov(free, age, ddof=0)[0, 1]) / age.std()
+    assert number(page.inner_text("#max-covariance")) == pytest.approx(slope, rel=1e-3)
+
+
 def test_everything_has_a_name_for_those_who_listen(opened, path):
     page = opened(path)
     assert page.get_by_role("slider", name="Unfairness").count() == 1
@@ -140,7 +210,7 @@ def test_hostile_names_are_text(opened, tmp_path):
         "</script><img src=x onerror=\"document.title='owned'\">",
         "\"quoted\" & 'single'",
         "😀",
-        "long " * 40,
+        "long " * 39 + "long",
     ]
     groups = np.array(names, dtype=object)[np.arange(N) % 5]
     sensitive = pd.DataFrame({"<b>who</b>": groups})

@@ -74,7 +74,7 @@ def test_one_command_makes_a_model_and_a_report(folder):
     for rows in ("480 training rows", "200 rows of the pool"):
         assert f"{rows}, on which the constraint was imposed" in output
         assert f"On the {rows}, all 4 groups have the same mean prediction, up to" in output
-    assert "120 held-out rows, on which the constraint was not imposed" in output
+    assert "120 held-out rows, on which it was not." in output
     assert "On the 120 held-out rows, the largest of 4 gaps of the mean prediction is" in output
     assert "Yes: sex and race are among the columns from which the model predicts" in output
     assert output.endswith(

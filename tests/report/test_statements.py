@@ -32,13 +32,14 @@ from meanparity.report.statements import (
     Compared,
     Evidence,
     GroupUse,
-    JustRows,
     Kind,
     LargestGap,
     LeftInBands,
+    LikeRowsOfFit,
     OnRows,
     OutOfRange,
     Price,
+    SamePrediction,
 )
 from tests.sentences import numbers
 
@@ -294,6 +295,36 @@ def predictions_of_any_model():
     yield report(t.y, t.X["a"], frame(place=t.s), control_features=frame(f=t.s > "g00"), X=None)
 
 
+def a_constant():
+    """Three features cannot tell ten groups apart, so only a constant has equal means."""
+    t = table(300, 10, 27)
+    return fitted(t, frame(place=t.s))
+
+
+def a_constant_in_each_stratum():
+    t = table(400, 3, 28)
+    t.X = t.X[["a", "b"]].assign(grade=t.rng.choice([1.0, 2.0], t.n))
+    y = t.y + 5 * t.X["grade"]
+    grade = frame(grade=t.X["grade"].astype(int))
+    return fitted(t, frame(place=t.s), control=grade, y=y)
+
+
+def rows_of_unknown_origin():
+    """The rows of the fit, and others, without a word about which they are."""
+    t = table(300, 3, 29)
+    people, train = frame(place=t.s), np.arange(t.n) < 200
+    for model in (
+        ParityRidge(unfairness=0.3).fit(t.X[train], t.y[train], sensitive_features=people[train]),
+        ParityAdjusted(correction=ParityRidge(alpha=0.0)).fit(
+            t.X[train], t.y[train], sensitive_features=people[train]
+        ),
+        ParityKernelClassifier().fit(t.X[train], t.y[train] > 1, sensitive_features=people[train]),
+    ):
+        y = t.y > 1 if isinstance(model, ParityKernelClassifier) else t.y
+        for rows in (train, ~train):
+            yield model.report(t.X[rows], y[rows], sensitive_features=people[rows])
+
+
 CORPUS = [
     two_groups,
     coded_columns,
@@ -322,6 +353,9 @@ CORPUS = [
     a_huber_loss,
     shifted,
     predictions_of_any_model,
+    a_constant,
+    a_constant_in_each_stratum,
+    rows_of_unknown_origin,
 ]
 
 
@@ -574,8 +608,46 @@ def check_evidence(statement, summary):
             assert any(abs(low - statement.low) < 1e-9 for low in mine)
 
 
+def check_same(statement, summaries):
+    """Everybody gets the same prediction, or everybody in a stratum."""
+    assert [rows.name for rows in statement.rows] == [s.predicted.name for s in summaries]
+    own = np.concatenate([s.predicted.at(s.slider.model) for s in summaries])
+    free = np.concatenate([s.predicted.at(s.slider.weights[-1]) for s in summaries])
+    stratum = np.zeros(len(own))
+    if statement.control:
+        control = [pd.DataFrame(s.predicted.control_features) for s in summaries]
+        stratum = pd.concat(control)[list(statement.control)].astype(str).agg("|".join, axis=1)
+        assert np.ptp(own) > 1e-3 * np.ptp(free)
+    else:
+        assert statement.value == pytest.approx(own.mean())
+        assert format_number(own.mean()) in str(statement)
+    spread = pd.Series(own).groupby(np.asarray(stratum)).agg(np.ptp)
+    assert spread.max() <= 1e-9 * np.ptp(free)
+
+
+def check_like_fit(statement, summary):
+    """The constrained model has no gaps here, and its predictions differ."""
+    assert summary.predicted.constrained is None
+    fair = naive(summary, summary.slider.weights[0])
+    assert np.abs(mean_gaps(summary, fair)).max() < 1e-8 * np.ptp(fair)
+
+
+def check_use(statement, found):
+    """What is said of two people is false of no two rows of the page."""
+    text = str(statement)
+    if statement.same is not None:
+        assert "can get different" not in text
+        return
+    own = [s.predicted.at(s.slider.model) for s in found.summaries]
+    assert np.ptp(np.concatenate(own)) > 0
+    assert "even if they differ" not in text
+
+
 def check_bands(statement, summary, page):
     """Bands are read from their names, and their means computed again."""
+    covariances = [g.value for g in summary.gaps_of(Kind.covariance, summary.slider.model)]
+    uncorrelated = max(map(abs, covariances)) <= summary.data["zero"]
+    assert ("No covariance" in str(statement)) == uncorrelated
     values = np.asarray(
         pd.DataFrame(summary.predicted.sensitive_features)[statement.number], dtype=float
     )
@@ -649,12 +721,17 @@ def check(found):
                     check_bands(statement, summary, page)
                 case OutOfRange():
                     check_range(statement, summary)
-                case OnRows() | JustRows():
+                case SamePrediction():
+                    check_same(statement, [by_name[r.name] for r in rows])
+                case LikeRowsOfFit():
+                    check_like_fit(statement, summary)
+                case OnRows():
                     assert [r.n for r in rows] == [len(by_name[r.name].predicted) for r in rows]
                     imposed = [by_name[r.name].predicted.constrained for r in rows]
                     assert [r.constrained for r in rows] == imposed
+                    assert ("on which" in str(statement)) == (set(imposed) != {None})
                 case GroupUse():
-                    pass
+                    check_use(statement, found)
                 case _:
                     pytest.fail(f"{statement!r} is not checked")
     assert [a for a in page.parsed.answers if a in seen] == seen
@@ -662,7 +739,9 @@ def check(found):
     for sentence in seen:
         assert "nan" not in re.split(r"\W+", sentence)
         assert "None" not in sentence
-        assert not re.search(r"\b1 (rows|groups|gaps|bands)\b", sentence)
+        assert not re.search(r"\b1 (rows|groups|gaps|bands|conditions|covariances)\b", sentence)
+        assert not re.search(r"\ball [12] ", sentence)
+        assert " ," not in sentence
     return page
 
 
@@ -681,7 +760,8 @@ def statements(found, kind):
 
 
 def test_before_and_after_name_their_own_groups():
-    held = statements(gaps_that_grow(), LargestGap)[-1]
+    held = statements(gaps_that_grow(), LargestGap)[0]
+    assert held.rows.name == "held-out rows"
     assert abs(held.now.value) > abs(held.free.value)
     assert "larger with the constraint than without it" in str(held)
     assert any(
@@ -697,9 +777,104 @@ def test_means_and_covariances_are_told_apart():
     kinds = [s.kind for s in statements(found, LargestGap)]
     assert kinds == [Kind.mean, Kind.covariance] * 2
     for statement in statements(found, LargestGap):
-        assert ("covariance" in str(statement)) == (statement.kind is Kind.covariance)
+        told = "where age in " in str(statement) and "one standard deviation higher" in str(
+            statement
+        )
+        assert told == (statement.kind is Kind.covariance)
+        assert ("covariance" in str(statement)) == (told and statement.is_zero)
     page = found.to_html()
     assert 'id="max-covariance"' in page
+
+
+@pytest.mark.parametrize("case", [a_constant, a_constant_in_each_stratum])
+def test_a_constant_is_said_to_be_one_on_the_first_screen(case):
+    found = case()
+    (same,) = statements(found, SamePrediction)
+    assert bool(same.control) == (case is a_constant_in_each_stratum)
+    assert "the model is a constant" in str(same)
+    shown = [str(s) for answer in found.answers if not answer.folded for s in answer.statements]
+    assert str(same) in shown
+    page = Page(found)
+    lines = page.cells("held-out rows")
+    assert len(lines) > 5
+    assert {line[-1] for name, line in lines.items() if name in found.summaries[1].names} == {
+        "no spread"
+    }
+    assert "too few rows" not in str(found.summaries[1].after)
+
+
+def test_rows_that_look_like_those_of_the_fit_are_said_to():
+    for at, found in enumerate(rows_of_unknown_origin()):
+        of_fit = at % 2 == 0
+        assert bool(statements(found, LikeRowsOfFit)) == of_fit
+        (rows,) = statements(found, OnRows)
+        assert str(rows) == f"{200 if of_fit else 100} rows."
+        page = Page(found).page
+        assert "imposed on" not in html.unescape(page).split("<body>")[1]
+        assert '<th scope="col">interval</th>' in page
+        assert "On rows that were not used in fit, the constraint holds only as far" in page
+    # whoever says so is believed
+    t = table(200, 2, 33)
+    people = frame(sex=t.s)
+    model = ParityRidge().fit(t.X, t.y, sensitive_features=people)
+    for constrained in (True, False):
+        told = model.report(t.X, t.y, sensitive_features=people, constrained=constrained)
+        assert not statements(told, LikeRowsOfFit)
+    # a constant has no gaps anywhere
+    with pytest.warns(ParityWarning, match="Only a constant"):
+        model.fit(t.X[["a"]], t.y, sensitive_features=people)
+    assert not statements(model.report(t.X[["a"]], t.y, sensitive_features=people), LikeRowsOfFit)
+
+
+def test_the_first_screen_has_one_sentence_for_each_kind_of_gap():
+    """The others are folded below, with every set of rows."""
+    for case, kinds in (
+        (category_and_number, [Kind.mean, Kind.covariance]),
+        (two_groups, [Kind.mean]),
+    ):
+        found = case()
+        questions = [answer.question for answer in found.answers]
+        assert [answer.folded for answer in found.answers] == [False] * 5 + [True]
+        assert questions[2].startswith("How large was the gap")
+        assert questions[3:5] == ["What does it cost?", "Is the group itself used to predict?"]
+        shown = [s for s in found.answers[2].statements if isinstance(s, LargestGap)]
+        assert [statement.kind for statement in shown] == kinds
+        assert {statement.rows.name for statement in shown} == {"held-out rows"}
+        page = found.to_html()
+        folded = page.split("<details>")[1].split("</details>")[0]
+        assert folded.count("<p>") == len(found.answers[5].statements)
+    # if there are no other rows, those of the fit
+    alone = a_huber_loss()
+    assert [s.rows.constrained for s in alone.answers[2].statements] == [True]
+
+
+def test_covariances_are_told_as_slopes_with_their_unit():
+    """A covariance has the unit of both columns; ours is that per standard deviation."""
+    t = table(400, 2, 34)
+    people = frame(age=t.age)
+    found = report(t.y, 9 * t.X["e"], people, target="pay")
+    (statement,) = statements(found, LargestGap)
+    slope = np.polyfit(t.age, 9 * t.X["e"], 1)[0]
+    expected = format_number(slope * t.age.std())
+    assert format_number(np.cov(9 * t.X["e"], t.age, ddof=0)[0, 1]) not in str(statement)
+    text = (
+        f"the predictions are {expected} higher where age is one standard deviation higher, along"
+    )
+    assert text in str(statement)
+    page = Page(found)
+    line = page.cells("rows: comparisons")["age"]
+    assert line == ["age", "difference per standard deviation", expected]
+    assert '<span id="smd-note" hidden>' in page.page
+    assert "what the constraint is about" not in page.page
+    assert "No covariance" not in " ".join(found.sentences)
+
+
+def test_blanks_at_the_end_of_a_label_are_shown():
+    t = table(200, 2, 35)
+    people = frame(job=np.where(t.s == "g00", "other", "other "), sex="F")
+    text = " ".join(report(t.y, t.X["a"], people).sentences)
+    assert "job=other, sex=F (" in text
+    assert "job='other ', sex=F (" in text
 
 
 def test_much_that_is_left_in_bands_suggests_a_higher_degree():

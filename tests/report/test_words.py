@@ -23,6 +23,7 @@ from meanparity.report.statements import (
     Named,
     Price,
     RowSet,
+    SamePrediction,
     format_share,
 )
 from meanparity.report.summary import Summary
@@ -84,22 +85,71 @@ def test_zero_is_rounding_error_and_not_a_number():
 def test_a_gap_that_grew_and_a_group_of_few_rows():
     assert "Here the largest gap is larger with the constraint" in str(gap(4.5, -4.0))
     assert "larger with" not in str(gap(4.0, -4.0))
-    assert "b has too few rows to tell" in str(gap(4.0, 4.0, too_few=True))
-    assert "too few" not in str(gap(0.0, 4.0, too_few=True))
+    for untold in ("too few rows", "no spread"):
+        assert f"b has {untold} to tell this gap from chance" in str(gap(4.0, 4.0, untold=untold))
+        assert untold not in str(gap(0.0, 4.0, untold=untold))
 
 
 def test_covariances_and_conditions_have_words_of_their_own():
     one = gap(-2.5, 4.0, kind=Kind.covariance, numbers=("age",), considered=1)
-    assert "the covariance of the predictions with age is -2.5 (b)" in str(one)
-    assert "Without the constraint, the covariance would be 4 (c)" in str(one)
+    line = "is one standard deviation higher, along the straight line that fits best"
+    assert f"the predictions are 2.5 lower where b {line}. Without the constraint, they" in str(one)
+    assert str(one).endswith("they would be 4 higher.")
     many = replace(one, considered=3)
-    assert "the largest of 3 covariances of the predictions with age is -2.5 (b)" in str(many)
+    assert f"are 2.5 lower where b {line} (the largest of 3 such differences)." in str(many)
+    assert str(many).endswith("Without the constraint, the largest would be 4 higher (c).")
     none = replace(many, now=Named("b", 0.0))
     assert "all 3 covariances of the predictions with age are zero" in str(none)
+    assert str(none).endswith(f"the predictions would be 4 higher where c {line}.")
+    grown = replace(many, now=Named("b", 4.5))
+    assert "Here the largest difference is larger with the constraint" in str(grown)
     other = gap(-2.5, 4.0, kind=Kind.condition)
     assert "the largest deviation from 3 conditions is -2.5 (b)" in str(other)
     for statement in (one, many, none, other):
         assert "mean" not in str(statement)
+
+
+def test_one_and_two_are_words():
+    for kind, of_one, of_two in (
+        (Kind.mean, "the group has", "both groups have"),
+        (Kind.covariance, "the covariance of the", "both covariances of the"),
+        (Kind.condition, "the condition of the constraint is", "both conditions of the"),
+    ):
+        none = gap(0.0, 4.0, kind=kind, numbers=("age",))
+        assert of_one in str(replace(none, considered=1))
+        assert of_two in str(replace(none, considered=2))
+    assert "the gap of the mean prediction is 2.5" in str(gap(2.5, None, considered=1))
+    one = gap(2.5, None, kind=Kind.condition, considered=1)
+    assert "the deviation from the condition is 2.5" in str(one)
+
+
+def test_groups_without_spread_are_not_said_to_have_few_rows():
+    parts = {"assessed": 0, "significant": 0, "largest": None, "low": 0.0, "high": 0.0}
+    parts |= {"rows": HELD_OUT, "confidence": 0.95}
+    flat = str(Evidence(too_few=0, flat=3, **parts))
+    assert flat.startswith("All 3 groups have no spread in the 1,200 held-out rows to tell")
+    mixed = str(Evidence(too_few=1, flat=1, **parts))
+    assert mixed.startswith("Both groups have too few rows or no spread in the 1,200 held-out")
+    parts |= {"assessed": 2, "largest": Named("b", 2.5), "too_few": 0}
+    some = str(Evidence(flat=2, **parts))
+    assert some.endswith("2 other groups have no spread to tell.")
+    assert "too few" not in some
+
+
+def test_what_is_said_of_people_if_the_model_is_a_constant():
+    use = GroupUse(features=("sex", "grade"), left_out=("race",))
+    same = SamePrediction((HELD_OUT,), 13.06)
+    assert str(same).endswith("everybody gets the same prediction, 13.06: the model is a constant.")
+    text = str(replace(use, same=same))
+    assert "two people get the same prediction, even if they differ in sex, grade and race" in text
+    strata = SamePrediction((HELD_OUT,), np.nan, ("grade",))
+    assert "everybody of the same grade gets the same prediction" in str(strata)
+    text = str(replace(use, same=strata))
+    assert (
+        "two people of the same grade get the same prediction, even if they differ in sex" in text
+    )
+    assert "sex and race" in text
+    assert "nan" not in str(strata)
 
 
 def test_rows_without_a_group_are_counted():

@@ -247,7 +247,7 @@ def describe_findings(
 
 
 def _without_spread(part: AuditRows, subject: Subject) -> NDArray[np.bool_]:
-    """Whether the values of a group, or of all others, are the same, in rows that are enough: (k,)."""
+    """Whether enough rows of a group, or all other rows, have one value: (k,)."""
     values, rounding = part.values, NEGLIGIBLE * np.abs(part.values).max()
     if values.std() <= rounding:
         return np.ones(len(subject.counts), dtype=bool)

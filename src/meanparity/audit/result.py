@@ -212,9 +212,7 @@ class Audit:
         def column(title: str, cells: list[str]) -> list[str]:
             return [title, *(cell if t else "" for cell, t in zip(cells, told, strict=True))]
 
-        intervals = [
-            f.untold or f"{number(f.low)} to {number(f.high)}" for f in found
-        ]
+        intervals = [f.untold or f"{number(f.low)} to {number(f.high)}" for f in found]
         columns = [
             [", ".join(self.columns) or "group", *(f.name for f in found)],
             ["n", *(f"{f.size:,}" for f in found)],
@@ -258,7 +256,9 @@ class Audit:
             lines.append(f"Too few rows, or hardly any spread: {_listed(few)}.")
         flat = [f.name for f in self.findings if f.no_spread]
         if flat:
-            lines.append(f"No spread in the values of the group, or of all others: {_listed(flat)}.")
+            lines.append(
+                f"No spread in the values of the group, or of all others: {_listed(flat)}."
+            )
         if self.left_out:
             names = list(self.left_out_labels or map(_label, self.left_out))
             lines.append(f"Not compared, because they contain only one group: {_listed(names)}.")

@@ -218,8 +218,10 @@ def display_label(columns: Sequence[str], label: Sequence[Hashable]) -> str:
     ['F', 'male=0']
     >>> display_label(["male", "race"], [1, "Black"])
     'male=1, race=Black'
+    >>> display_label(["job"], ["other "])  # which is not the group "other"
+    "'other '"
     """
-    name = label_name(columns, _whole(label))
+    name = label_name(columns, _readable(label))
     alone = len(columns) == 1 and not (isinstance(label[0], str) and label[0].strip())
     return f"{columns[0]}={name}" if alone else name
 
@@ -233,14 +235,15 @@ def full_label(columns: Sequence[str], label: Sequence[Hashable]) -> str:
     'union=no'
     """
     named = (
-        (c, "missing" if v is None else v) for c, v in zip(columns, _whole(label), strict=True)
+        (c, "missing" if v is None else v) for c, v in zip(columns, _readable(label), strict=True)
     )
     return ", ".join(f"{column}={value}" for column, value in named)
 
 
-def _whole(label: Sequence[Hashable]) -> list[Hashable]:
-    """Values without the fraction of whole numbers."""
-    return [int(v) if isinstance(v, float) and v.is_integer() else v for v in label]
+def _readable(label: Sequence[Hashable]) -> list[Hashable]:
+    """Values without the fraction of whole numbers, and with quotes around blanks at an end."""
+    whole = [int(v) if isinstance(v, float) and v.is_integer() else v for v in label]
+    return [f"'{v}'" if isinstance(v, str) and v != v.strip() else v for v in whole]
 
 
 def group_sums(codes: IntArray, values: Any, k: int) -> FloatArray:

@@ -103,8 +103,8 @@ def warn_about_gaps(gaps: Any, spread: FloatArray, size: float, conditions: int 
     if share > 1e-6 and conditions and np.abs(gaps).max(initial=0.0) > rounding:
         warn(
             f"No function of this space meets {all_of(conditions, 'condition')}: the fit is the "
-            f"closest in least squares, and leaves a gap of {share:.2g} standard deviations of y. Use "
-            "fewer groups, more features or another kernel."
+            f"closest in least squares, and leaves a gap of {share:.2g} standard deviations of y. "
+            "Use fewer groups, more features or another kernel."
         )
     elif share > 1e-10:
         warn(

@@ -232,7 +232,7 @@ class Reporting:
         sample_weight: Any = None,
         name: str = "rows",
         target: str = "y",
-        constrained: bool = False,
+        constrained: bool | None = None,
         min_cell: int = 1,
     ) -> Report:
         """A report on the predictions for these rows: answers, groups, and a slider.
@@ -249,9 +249,10 @@ class Reporting:
             As in `fit`.
         name, target : str
             Names of the rows and of the outcome.
-        constrained : bool
+        constrained : bool, optional
             Whether these are the rows of fit, or its pool: their gaps are zero by construction up
-            to rounding, and have no intervals.
+            to rounding, and have no intervals. With None, the page does not say whether they are,
+            and has intervals as for other rows.
         min_cell : int, default=1
             The smallest number of people about whom the report says anything: smaller groups are
             merged, and bars and shares of fewer people are left out.

@@ -371,7 +371,7 @@ class ParityAdjusted(Documented, RegressorMixin, BaseEstimator):  # type: ignore
         sample_weight: Any = None,
         name: str = "rows",
         target: str = "y",
-        constrained: bool = False,
+        constrained: bool | None = None,
         min_cell: int = 1,
     ) -> Report:
         """A report on the predictions for these rows, with the correction and without it.

@@ -179,7 +179,7 @@ def report_of_model(
     sample_weight: Any,
     name: str,
     target: str,
-    constrained: bool = False,
+    constrained: bool | None = None,
     min_cell: int = 1,
     facts: Mapping[str, str] | None = None,
     shifted: bool = False,

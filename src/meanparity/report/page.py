@@ -115,12 +115,12 @@ class Report:
 
     @property
     def answers(self) -> list[Answer]:
-        """What the first screen of the page says, as statements."""
+        """What the page says in short, as statements."""
         return answers(self.summaries, self.target, self.use)
 
     @property
     def sentences(self) -> list[str]:
-        """What the first screen of the page says, sentence by sentence."""
+        """What the page says in short, sentence by sentence, the folded ones included."""
         return [str(statement) for answer in self.answers for statement in answer.statements]
 
     def to_html(self) -> str:
@@ -155,6 +155,7 @@ class Report:
                 for summary in self.summaries
                 if summary.predicted.constrained
             ),
+            unknown=any(summary.predicted.constrained is None for summary in self.summaries),
             most_groups=MOST_GROUPS,
             style=style,
             script=script,

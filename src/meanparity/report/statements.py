@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from meanparity.audit.checks import format_number
+from meanparity.constraints.base import all_of
 
 _FEW_GROUPS = 6  # up to this many are listed with their sizes
 
@@ -34,18 +35,26 @@ class Named:
 
 @dataclass(frozen=True)
 class RowSet:
-    """A set of rows: what it is called, its size, and how many rows have a known group."""
+    """A set of rows: what it is called, its size, and how many rows have a known group.
+
+    `constrained` says whether the constraint was imposed on them; None if that is not known.
+    """
 
     name: str
     n: int
     n_known: int
-    constrained: bool
+    constrained: bool | None
 
     def __str__(self) -> str:
         """Such as "the 800 training rows"."""
         if self.n_known < self.n:
             return f"the {self.n_known:,} of {self.n:,} {self.name} whose group is known"
-        return f"the {self.n:,} {_singular(self.name, self.n)}"
+        return f"the {self.all_rows}"
+
+    @property
+    def all_rows(self) -> str:
+        """Such as "800 training rows", those without a group included."""
+        return f"{self.n:,} {_singular(self.name, self.n)}"
 
 
 @dataclass(frozen=True)
@@ -97,24 +106,60 @@ class OnRows:
     rows: tuple[RowSet, ...]
 
     def __str__(self) -> str:
-        parts = []
-        for rows in self.rows:
-            imposed = "" if rows.constrained else "not "
-            parts.append(
-                f"{rows.n:,} {_singular(rows.name, rows.n)}, on which the constraint was "
-                f"{imposed}imposed"
-            )
+        how = {True: ", on which the constraint was imposed", None: ""}
+        how[False] = ", on which the constraint was not imposed"
+        if any(rows.constrained for rows in self.rows):
+            how[False] = ", on which it was not"
+        parts = [f"{rows.all_rows}{how[rows.constrained]}" for rows in self.rows]
         return f"{join(parts, '; ')}."
 
 
 @dataclass(frozen=True)
-class JustRows:
-    """The rows of a report about predictions that come from elsewhere."""
+class LikeRowsOfFit:
+    """Rows of which nobody said whether they are the rows of fit, and which look like these.
 
-    rows: tuple[RowSet, ...]
+    Their gaps are zero at the constrained end, up to rounding, though predictions differ.
+    """
+
+    rows: RowSet
 
     def __str__(self) -> str:
-        return join([f"{r.n:,} {_singular(r.name, r.n)}" for r in self.rows]) + "."
+        return (
+            f"The constrained model has no gaps on {self.rows}, up to rounding error: these look "
+            "like the rows of the fit, whose gaps say nothing about other people. If they are, "
+            "pass constrained=True."
+        )
+
+
+@dataclass(frozen=True)
+class SamePrediction:
+    """Everybody gets the same prediction, in all rows or in each stratum.
+
+    Parameters
+    ----------
+    rows : tuple of RowSet
+        The rows.
+    value : float
+        The prediction, if it is the same in all strata.
+    control : tuple of str
+        The control columns, if it is not.
+    """
+
+    rows: tuple[RowSet, ...]
+    value: float
+    control: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        where = join([str(rows) for rows in self.rows])
+        if self.control:
+            return (
+                f"On {where}, everybody of the same {join(self.control)} gets the same prediction: "
+                "in each stratum the model is a constant."
+            )
+        return (
+            f"On {where}, everybody gets the same prediction, {format_number(self.value)}: the "
+            "model is a constant."
+        )
 
 
 @dataclass(frozen=True)
@@ -142,8 +187,9 @@ class LargestGap:
         model without it.
     zero : float
         Gaps of this size are rounding error.
-    too_few : bool
-        Whether the group of `now` has too few rows to tell its gap from chance.
+    untold : str
+        Why the gap of the group of `now` cannot be told from chance, such as "too few rows"; empty
+        if it can, or if nothing is said about chance.
     """
 
     rows: RowSet
@@ -155,7 +201,7 @@ class LargestGap:
     now: Named
     free: Named | None
     zero: float
-    too_few: bool = False
+    untold: str = ""
 
     @property
     def is_zero(self) -> bool:
@@ -164,17 +210,17 @@ class LargestGap:
 
     def __str__(self) -> str:
         text = f"On {self.rows}, {self._nothing_left() if self.is_zero else self._largest()}."
-        if self.too_few and not self.is_zero:
-            text += f" {self.now.name} has too few rows to tell this gap from chance."
+        if self.untold and not self.is_zero:
+            text += f" {self.now.name} has {self.untold} to tell this gap from chance."
         if self.free is None:
             return text
         if abs(self.free.value) <= self.zero:
             return f"{text} Without the constraint there would be none either."
-        noun = "gap" if self.kind is Kind.mean else self.kind.replace("condition", "deviation")
-        which = noun if self.considered == 1 else f"largest {noun}"
-        text += f" Without the constraint, the {which} would be {self._shown(self.free)}."
+        which = {Kind.mean: "gap", Kind.covariance: "difference", Kind.condition: "deviation"}
+        noun = which[self.kind] if self.considered == 1 else f"largest {which[self.kind]}"
+        text += f" Without the constraint, {self._without(noun, self.free)}."
         if abs(self.now.value) > max(abs(self.free.value), self.zero):
-            text += f" Here the {which} is larger with the constraint than without it."
+            text += f" Here the {noun} is larger with the constraint than without it."
         return text
 
     def _shown(self, gap: Named) -> str:
@@ -183,32 +229,53 @@ class LargestGap:
             return f"{format_number(abs(gap.value))} ({gap.name}, {side} {self.reference})"
         return f"{format_number(gap.value)} ({gap.name})"
 
+    def _slope(self, gap: Named) -> str:
+        """How much higher or lower the predictions are for one standard deviation."""
+        return (
+            f"{_higher(gap)} where {gap.name} is one standard deviation higher, along the straight "
+            "line that fits best"
+        )
+
+    def _without(self, noun: str, gap: Named) -> str:
+        if self.kind is not Kind.covariance:
+            return f"the {noun} would be {self._shown(gap)}"
+        if self.is_zero:
+            return f"the {self.quantity}s would be {self._slope(gap)}"
+        if self.considered == 1:
+            return f"they would be {_higher(gap)}"
+        return f"the largest would be {_higher(gap)} ({gap.name})"
+
     def _nothing_left(self) -> str:
         if self.kind is Kind.mean:
-            which = "both groups" if self.considered == 2 else f"all {self.considered} groups"
+            which = all_of(self.considered, "group")
             if "stratum" in self.reference:
                 which = f"within each stratum, {which if self.considered != 2 else 'the 2 groups'}"
-            return f"{which} have the same mean {self.quantity}, up to rounding error"
+            verb = "has" if self.considered == 1 else "have"
+            return f"{which} {verb} the same mean {self.quantity}, up to rounding error"
         if self.kind is Kind.covariance:
-            what = f"covariance of the {self.quantity}s with {join(self.numbers)}"
-            if self.considered == 1:
-                return f"the {what} is zero, up to rounding error"
-            what = what.replace("covariance", "covariances", 1)
-            return f"all {self.considered} {what} are zero, up to rounding error"
-        if self.considered == 1:
-            return "the condition of the constraint is met, up to rounding error"
-        return f"all {self.considered} conditions of the constraint are met, up to rounding error"
+            which = all_of(self.considered, "covariance")
+            verb = "is" if self.considered == 1 else "are"
+            what = f"of the {self.quantity}s with {join(self.numbers)}"
+            return f"{which} {what} {verb} zero, up to rounding error"
+        which, verb = all_of(self.considered, "condition"), "is" if self.considered == 1 else "are"
+        return f"{which} of the constraint {verb} met, up to rounding error"
 
     def _largest(self) -> str:
-        shown = self._shown(self.now)
+        """The largest gap, with its unit.
+
+        A covariance is that with a number, or a function of it, scaled to unit variance: the slope
+        of the straight line that fits best, per standard deviation.
+        """
+        several = self.considered > 1
         if self.kind is Kind.mean:
-            what = f"gaps of the mean {self.quantity}"
-            return f"the largest of {self.considered} {what} is {shown}"
+            among = f"the largest of {self.considered} gaps" if several else "the gap"
+            return f"{among} of the mean {self.quantity} is {self._shown(self.now)}"
         if self.kind is Kind.covariance:
-            among = "the" if self.considered == 1 else f"the largest of {self.considered}"
-            noun = "covariance" if self.considered == 1 else "covariances"
-            return f"{among} {noun} of the {self.quantity}s with {join(self.numbers)} is {shown}"
-        return f"the largest deviation from {count(self.considered, 'condition')} is {shown}"
+            among = f" (the largest of {self.considered} such differences)" if several else ""
+            return f"the {self.quantity}s are {self._slope(self.now)}{among}"
+        among = f"the largest deviation from {self.considered} conditions"
+        among = among if several else "the deviation from the condition"
+        return f"{among} is {self._shown(self.now)}"
 
 
 @dataclass(frozen=True)
@@ -219,8 +286,9 @@ class Evidence:
     ----------
     rows : RowSet
         The rows.
-    assessed, significant, too_few : int
-        Numbers of groups with enough rows, of those whose gap is significant, and of the others.
+    assessed, significant, too_few, flat : int
+        Numbers of groups with an interval, of those whose gap is significant, of those with too few
+        rows, and of those without spread.
     largest : Named or None
         The largest gap of the groups with enough rows.
     low, high : float
@@ -237,13 +305,18 @@ class Evidence:
     low: float
     high: float
     confidence: float
+    flat: int = 0
 
     def __str__(self) -> str:
         if self.largest is None:
-            which = "Both groups" if self.too_few == 2 else f"All {self.too_few} groups"
+            which = all_of(self.too_few + self.flat, "group")
+            few = f"too few of {self.rows}"
+            if self.flat:
+                few = f"{'no spread' if not self.too_few else 'too few rows or no spread'} in "
+                few += str(self.rows)
             return (
-                f"{which} have too few of {self.rows} to tell how large gaps are "
-                "among other people."
+                f"{which[0].upper()}{which[1:]} have {few} to tell how large gaps are among other "
+                "people."
             )
         level, together = 1 - self.confidence, " simultaneous" if self.assessed > 1 else ""
         text = (
@@ -260,9 +333,10 @@ class Evidence:
             f"{found} larger than chance would explain ({100 * level:.0f}% level, adjusted for "
             "their number)."
         )
-        if self.too_few:
-            text += f" {count(self.too_few, 'other group').capitalize()} "
-            text += f"{'has' if self.too_few == 1 else 'have'} too few rows to tell."
+        for n, why in ((self.too_few, "too few rows"), (self.flat, "no spread")):
+            if n:
+                text += f" {count(n, 'other group').capitalize()} "
+                text += f"{'has' if n == 1 else 'have'} {why} to tell."
         return text
 
 
@@ -349,6 +423,8 @@ class GroupUse:
         Those by which predictions are shifted afterwards.
     unknown : tuple of str
         Those of which this is not known.
+    same : SamePrediction or None
+        If everybody gets the same prediction, whatever the columns.
     """
 
     features: tuple[str, ...] = ()
@@ -356,8 +432,11 @@ class GroupUse:
     left_out: tuple[str, ...] = ()
     shifted: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    same: SamePrediction | None = None
 
     def __str__(self) -> str:
+        if self.same is not None:
+            return self._not_used(self.same)
         parts = []
         if self.shifted:
             parts.append(
@@ -391,6 +470,17 @@ class GroupUse:
             )
         return " ".join(parts)
 
+    def _not_used(self, same: SamePrediction) -> str:
+        """What is said of a constant, which uses no column, or the control columns alone."""
+        columns = (self.features, self.encoded, self.left_out, self.shifted, self.unknown)
+        names = [name for part in columns for name in part if name not in same.control]
+        names = list(dict.fromkeys(names))
+        alike = f" of the same {join(same.control)}" if same.control else ""
+        return (
+            f"Not on these rows: two people{alike} get the same prediction, even if they differ in "
+            f"{join(names)}."
+        )
+
 
 @dataclass(frozen=True)
 class LeftInBands:
@@ -409,6 +499,8 @@ class LeftInBands:
         without it.
     much : bool
         Whether a large part is left.
+    uncorrelated : bool
+        Whether the covariances with the number are zero.
     """
 
     rows: RowSet
@@ -418,12 +510,13 @@ class LeftInBands:
     now: Named
     free: Named | None
     much: bool
+    uncorrelated: bool = True
 
     def __str__(self) -> str:
+        start = "No covariance does not mean no gaps: in" if self.uncorrelated else "In"
         text = (
-            f"No covariance does not mean no gaps: in {count(self.bands, 'band')} of {self.number} "
-            f"in {self.rows}, the largest gap between the mean {self.quantity} and the overall "
-            f"mean is {_sided(self.now)}"
+            f"{start} {count(self.bands, 'band')} of {self.number} in {self.rows}, the largest gap "
+            f"between the mean {self.quantity} and the overall mean is {_sided(self.now)}"
         )
         if self.free is not None:
             text += f"; without the constraint it would be {_sided(self.free)}"
@@ -439,7 +532,8 @@ class LeftInBands:
 Statement = (
     Compared
     | OnRows
-    | JustRows
+    | LikeRowsOfFit
+    | SamePrediction
     | LargestGap
     | Evidence
     | Price
@@ -447,6 +541,10 @@ Statement = (
     | GroupUse
     | LeftInBands
 )
+
+
+def _higher(gap: Named) -> str:
+    return f"{format_number(abs(gap.value))} {'higher' if gap.value > 0 else 'lower'}"
 
 
 def _sided(gap: Named) -> str:

@@ -41,8 +41,8 @@ class PredictedRows:
         Control columns of the rows.
     sample_weight : (n,) array, optional
         Weights of the rows.
-    constrained : bool, default=False
-        Whether the constraint was imposed on these rows.
+    constrained : bool, optional
+        Whether the constraint was imposed on these rows; None if that is not known.
     further : (n, c) array, optional
         Further columns, of which a `Slider` makes models.
     scores : (n, 2 + c) array, optional
@@ -66,7 +66,7 @@ class PredictedRows:
     y: FloatArray | None = None
     control_features: Any = None
     sample_weight: FloatArray | None = None
-    constrained: bool = False
+    constrained: bool | None = None
     further: FloatArray | None = None
     scores: FloatArray | None = None
 
@@ -131,6 +131,9 @@ class Summary:
         The models.
     bands : tuple of Bands
         Bands of the sensitive numbers.
+    ranges : dict
+        The lowest and the highest prediction of the model, of all rows under the name "", and in
+        each stratum if there are several.
     data : dict
         The numbers that the page's script needs.
     min_cell : int, default=1
@@ -151,6 +154,7 @@ class Summary:
     outcomes: dict[str, float] | None
     slider: Slider
     bands: tuple[Bands, ...]
+    ranges: dict[str, tuple[float, float]]
     data: dict[str, Any] = field(repr=False)
     min_cell: int = 1
 
@@ -245,6 +249,7 @@ class Summary:
             outcomes,
             slider,
             bands_of(rows, edges, compared, counted.sample_weight, slider, min_cell),
+            _ranges(predicted.at(slider.model), every),
             data,
             min_cell,
         )
@@ -465,6 +470,17 @@ def _sums(predicted: PredictedRows, comparison: Comparison) -> dict[str, Any]:
     if np.ptp(predicted.y) > 0:
         variance = float(shares @ (predicted.y - shares @ predicted.y) ** 2)
     return {"errors": products.tolist(), "variance": variance}
+
+
+def _ranges(values: FloatArray, table: _StratifiedGroups) -> dict[str, tuple[float, float]]:
+    """The lowest and the highest value, of all rows and in each stratum."""
+    found = {"": (float(values.min()), float(values.max()))}
+    if len(table.stratum_names) > 1:
+        for at, name in enumerate(table.stratum_names):
+            inside = values[table.strata == at]
+            if len(inside):
+                found[name] = float(inside.min()), float(inside.max())
+    return found
 
 
 def _rounding(*predictions: FloatArray) -> float:

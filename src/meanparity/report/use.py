@@ -62,7 +62,8 @@ def use_of(
         else:
             codes = np.unique(column.astype(str), return_inverse=True)[1]
             found["encoded" if _encodes(values, codes) else "left_out"].append(name)
-    return GroupUse(**{how: tuple(columns) for how, columns in found.items()})
+    features, encoded, left_out = map(tuple, found.values())
+    return GroupUse(features, encoded, left_out)
 
 
 def _encodes(X: FloatArray, codes: IntArray) -> bool:

@@ -14,15 +14,16 @@ from meanparity.report.statements import (
     Compared,
     Evidence,
     GroupUse,
-    JustRows,
     Kind,
     LargestGap,
     LeftInBands,
+    LikeRowsOfFit,
     Named,
     OnRows,
     OutOfRange,
     Price,
     RowSet,
+    SamePrediction,
     Statement,
 )
 from meanparity.report.summary import Summary
@@ -34,38 +35,70 @@ _FAR_OUT = 0.1  # of the range of the outcomes, beyond which predictions are not
 
 @dataclass(frozen=True)
 class Answer:
-    """A question that the first screen of the page answers, and the statements that answer it."""
+    """A question that the first screen of the page answers, and the statements that answer it.
+
+    A folded answer is opened by a click; it holds what is not needed to answer in short.
+    """
 
     question: str
     statements: tuple[Statement, ...]
+    folded: bool = False
 
 
 def answers(summaries: Sequence[Summary], target: str, use: GroupUse) -> list[Answer]:
     """What a reader asks first: who, on which rows, how large the gap is, at what cost, and how.
 
-    Rows on which the constraint was imposed come first. The cost is that on other rows, if their
-    outcomes are known.
+    Rows on which the constraint was imposed come first. The gaps and the cost are those on other
+    rows, if there are some (and their outcomes are known); what else there is to say about gaps
+    comes last.
     """
     imposed = sorted(summaries, key=lambda s: not s.predicted.constrained)
     rows = tuple(row_set(summary) for summary in imposed)
-    single = imposed[0].slider.single
-    gaps: list[Statement] = []
-    for summary in imposed:
-        gaps += _gaps(summary)
+    single, same = imposed[0].slider.single, _same(imposed)
+    shown = next((s for s in imposed if not s.predicted.constrained), imposed[0])
+    gaps = [[largest_gap(summary, kind) for kind in summary.kinds] for summary in imposed]
+    first: list[Statement] = [] if same is None else [same]
+    more: list[Statement] = []
+    for summary, of_rows in zip(imposed, gaps, strict=True):
+        (first if summary is shown else more).extend(of_rows)
+        more += _more_on_gaps(summary, of_rows)
+    alike = [] if same else [LikeRowsOfFit(row_set(s)) for s in imposed if _is_like_fit(s)]
     asked = [
         Answer("Who is compared?", (_compared(imposed[0]),)),
-        Answer("On which rows?", ((JustRows if single else OnRows)(rows),)),
+        Answer("On which rows?", (OnRows(rows), *alike)),
         Answer(
             "How large is the gap?" if single else "How large was the gap, and how large is it?",
-            tuple(gaps),
+            tuple(first),
         ),
     ]
     known = [summary for summary in imposed[::-1] if summary.predicted.y is not None]
     if known:
         question = "How accurate are the predictions?" if single else "What does it cost?"
         asked.append(Answer(question, tuple(_cost(known[0], target))))
-    asked.append(Answer("Is the group itself used to predict?", (use,)))
+    asked.append(Answer("Is the group itself used to predict?", (replace(use, same=same),)))
+    if more:
+        asked.append(Answer("More about the gaps", tuple(more), folded=True))
     return asked
+
+
+def _same(summaries: Sequence[Summary]) -> SamePrediction | None:
+    """Whether the model predicts the same for everybody, or for everybody in a stratum."""
+    rows, control = tuple(map(row_set, summaries)), summaries[0].control
+    zero = max(summary.data["zero"] for summary in summaries)
+    ranges: dict[str, list[tuple[float, float]]] = {}
+    for summary in summaries:
+        for stratum, ends in summary.ranges.items():
+            ranges.setdefault(stratum, []).append(ends)
+    spread = {
+        stratum: max(high for _, high in ends) - min(low for low, _ in ends)
+        for stratum, ends in ranges.items()
+    }
+    if spread.pop("") <= zero:
+        every = tuple(replace(one, n_known=one.n) for one in rows)
+        return SamePrediction(every, summaries[0].ranges[""][0])
+    if spread and max(spread.values()) <= zero:
+        return SamePrediction(rows, np.nan, control)
+    return None
 
 
 def row_set(summary: Summary) -> RowSet:
@@ -88,17 +121,27 @@ def _compared(summary: Summary) -> Compared:
     )
 
 
-def _gaps(summary: Summary) -> list[Statement]:
-    found: list[Statement] = [largest_gap(summary, kind) for kind in summary.kinds]
+def _more_on_gaps(summary: Summary, gaps: Sequence[LargestGap]) -> list[Statement]:
+    """What there is to say about gaps beside the largest of each kind."""
+    found: list[Statement] = []
     if summary.quantity == "score" and summary.n_groups == len(summary.names):
         found.append(_gap_of_predictions(summary))
     if Kind.covariance in summary.kinds:
-        found += [_left_in_bands(summary, bands) for bands in summary.bands]
-    mean = next((one for one in found if isinstance(one, LargestGap)), None)
-    told = not summary.banded and not (mean and mean.kind is Kind.mean and mean.is_zero)
+        zero = any(gap.kind is Kind.covariance and gap.is_zero for gap in gaps)
+        found += [_left_in_bands(summary, bands, zero) for bands in summary.bands]
+    mean = gaps[0] if gaps[0].kind is Kind.mean else None
+    told = not summary.banded and not (mean and mean.is_zero)
     if told and not summary.predicted.constrained:
         found.append(_evidence(summary))
     return found
+
+
+def _is_like_fit(summary: Summary) -> bool:
+    """Whether rows of unknown origin have no gaps where the constraint was imposed."""
+    if summary.predicted.constrained is not None or summary.slider.single:
+        return False
+    fair, free = (np.abs(summary.gaps(summary.slider.weights[at])).max() for at in (0, -1))
+    return bool(fair <= summary.data["zero"] < free)
 
 
 def largest_gap(summary: Summary, kind: Kind) -> LargestGap:
@@ -106,7 +149,8 @@ def largest_gap(summary: Summary, kind: Kind) -> LargestGap:
     slider = summary.slider
     now = _largest(summary.gaps_of(kind, slider.model))
     free = None if slider.single else _largest(summary.gaps_of(kind, slider.weights[-1]))
-    few = {f.name for f in summary.after.findings if f.too_few_rows}
+    untold = {f.name: f.untold.removesuffix(" to tell") for f in summary.after.findings}
+    judged = kind is Kind.mean and not summary.predicted.constrained
     return LargestGap(
         row_set(summary),
         kind,
@@ -117,7 +161,7 @@ def largest_gap(summary: Summary, kind: Kind) -> LargestGap:
         now,
         free,
         summary.data["zero"],
-        kind is Kind.mean and not summary.predicted.constrained and now.name in few,
+        untold.get(now.name, "") if judged else "",
     )
 
 
@@ -135,7 +179,7 @@ def _gap_of_predictions(summary: Summary) -> LargestGap:
         considered=len(summary.names),
         now=found[0],
         free=found[1],
-        too_few=False,
+        untold="",
     )
 
 
@@ -147,9 +191,10 @@ def _evidence(summary: Summary) -> Evidence:
     audit, zero = summary.after, summary.data["zero"]
     assessed = [f for f in audit.findings if not f.too_few_rows and abs(f.gap) > zero]
     told = [f for f in audit.findings if not f.too_few_rows]
-    few = len(audit.findings) - len(told)
+    flat = sum(finding.no_spread for finding in audit.findings)
+    few = len(audit.findings) - len(told) - flat
     if not told:
-        return Evidence(row_set(summary), 0, 0, few, None, 0.0, 0.0, audit.confidence)
+        return Evidence(row_set(summary), 0, 0, few, None, 0.0, 0.0, audit.confidence, flat)
     largest = max(told, key=lambda finding: abs(finding.gap))
     level = 1 - audit.confidence
     return Evidence(
@@ -161,10 +206,11 @@ def _evidence(summary: Summary) -> Evidence:
         largest.low_all,
         largest.high_all,
         audit.confidence,
+        flat,
     )
 
 
-def _left_in_bands(summary: Summary, bands: Bands) -> LeftInBands:
+def _left_in_bands(summary: Summary, bands: Bands, uncorrelated: bool) -> LeftInBands:
     free, now = (
         _largest([Named(*pair) for pair in zip(bands.names, part.tolist(), strict=True)])
         for part in bands.gaps
@@ -178,6 +224,7 @@ def _left_in_bands(summary: Summary, bands: Bands) -> LeftInBands:
         now,
         None if summary.slider.single else free,
         bool(much) and not summary.slider.single,
+        uncorrelated,
     )
 
 
@@ -190,7 +237,11 @@ def describe_gap(summary: Summary) -> str:
         )
     if Kind.covariance in summary.kinds:
         names = " or ".join(summary.numbers)
-        nouns.append(f"covariance of the {summary.quantity}s with {names} scaled to unit variance")
+        nouns.append(
+            f"covariance of the {summary.quantity}s with {names}, divided by its standard "
+            f"deviation: how much higher the {summary.quantity}s are, along the straight line that "
+            f"fits best, where {names} is one standard deviation higher"
+        )
     if Kind.condition in summary.kinds:
         nouns.append("deviation from a condition of the constraint")
     return (
@@ -239,8 +290,8 @@ def group_table(summary: Summary) -> list[dict[str, str]]:
 
 
 def _cells(when: str, finding: GroupFinding, zero: float) -> dict[str, str]:
-    interval = "too few rows to tell"
-    if not finding.too_few_rows:
+    interval = finding.untold
+    if not interval:
         low, high = format_number(finding.low, zero), format_number(finding.high, zero)
         interval = f"{low} to {high}"
     return {
@@ -254,7 +305,11 @@ def condition_table(summary: Summary) -> list[dict[str, str]]:
     """Format one line for each gap of the constraint that is not in the table of groups."""
     zero, lines = summary.data["zero"], []
     slider, shown = summary.slider, {finding.name for finding in summary.after.findings}
-    nouns = {Kind.mean: "difference", Kind.covariance: "covariance", Kind.condition: "deviation"}
+    nouns = {
+        Kind.mean: "difference",
+        Kind.covariance: "difference per standard deviation",
+        Kind.condition: "deviation",
+    }
     for kind in summary.kinds:
         ends = (summary.gaps_of(kind, w) for w in (slider.weights[-1], slider.model))
         for before, after in zip(*ends, strict=True):

@@ -28,8 +28,8 @@
   const mix = (columns, i, at) => data.weights[at].reduce((sum, weight, c) => sum + weight * columns[c][i], 0);
   const squaredError = (part, at) => part.errors && data.weights[at].reduce(
     (sum, weight, c) => sum + weight * mix(part.errors, c, at), 0);
-  const kinds = ["mean", "covariance", "condition"];
-  const main = (part) => kinds.find((kind) => part.gap_kinds.includes(kind)) || "mean";
+  const nouns = { mean: "largest gap", covariance: "largest difference per standard deviation", condition: "largest deviation" };
+  const main = (part) => Object.keys(nouns).find((kind) => part.gap_kinds.includes(kind)) || "mean";
   // gaps of one kind, and what they are about
   const gaps = (part, at, kind) => part.gap_labels.flatMap((label, i) =>
     part.gap_kinds[i] === kind ? [[Math.abs(mix(part.gaps, i, at)), label]] : []);
@@ -67,7 +67,7 @@
     const x = (v) => left + (width - left - 14) * v / top;
     const y = (v) => height - bottom - (height - bottom - 16) * (v - low + 0.05 * span) / (1.1 * span);
     draw(svg, "path", { class: "axis", d: `M${left},8V${height - bottom}H${width - 6}` });
-    draw(svg, "text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle", class: "quiet" }, "largest gap");
+    draw(svg, "text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle", class: "quiet" }, nouns[main(part)]);
     draw(svg, "text", { x: left + 8, y: 14, class: "quiet" }, "mean squared error");
     for (const v of [0, top / 2, top]) {
       const anchor = v === top ? "end" : "middle";
@@ -160,7 +160,7 @@
     const label = data.labels[u];
     byId("position").textContent = label;
     byId("reset").hidden = atModel;
-    slider.setAttribute("aria-valuetext", `${label}, largest gap ${number(largest(part, u))}`);
+    slider.setAttribute("aria-valuetext", `${label}, ${nouns[main(part)]} ${number(largest(part, u))}`);
     byId("mse").textContent = part.errors ? number(squaredError(part, u)) : "unknown";
     byId("r2").textContent = part.errors && part.variance > 0
       ? number(1 - squaredError(part, u) / part.variance) : "unknown";
@@ -171,10 +171,11 @@
       byId(id).textContent = number(size);
       byId(id + "-where").textContent = size > zero ? where : "";
     }
-    byId("tradeoff-kind").textContent = { mean: "gap between groups", covariance: "covariance", condition: "deviation" }[main(part)];
+    byId("tradeoff-kind").textContent = nouns[main(part)] + (main(part) === "mean" ? " between groups" : "");
+    byId("tradeoff").setAttribute("aria-label", `Mean squared error against the ${nouns[main(part)]}, with the position of the slider`);
     byId("gap").textContent = part.gap;
     byId("live-mean").textContent = `Mean ${part.quantity}`;
-    byId("smd").parentElement.hidden = !part.gap_kinds.includes("mean");
+    byId("smd").parentElement.hidden = byId("smd-note").hidden = !part.gap_kinds.includes("mean");
     byId("smd").textContent = number(gaps(part, u, "mean").reduce((a, b) => a + b[0], 0));
     for (const figure of document.querySelectorAll(".figures dd:not(.where)")) {
       figure.classList.toggle("long", figure.textContent.length > 9);
@@ -184,6 +185,9 @@
     fillTable(part, u);
   };
 
+  window.addEventListener("beforeprint", () => {
+    document.querySelectorAll("details").forEach((part) => { part.open = true; });
+  });
   slider.addEventListener("input", () => {
     atModel = false;
     show();
