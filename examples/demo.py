@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 from sklearn.metrics import mean_squared_error, r2_score
 from sklearn.model_selection import train_test_split
@@ -59,7 +60,7 @@ def main() -> None:
 
     OUTPUT.mkdir(exist_ok=True)
     save_plots(model, (X, y, s), (X_held, y_held, s_held))
-    save_report(model, (X, y, s), (X_held, y_held, s_held))
+    save_report(model, data.feature_names, (X, y, s), (X_held, y_held, s_held))
 
 
 def print_table(title: str, predictions: dict, y: np.ndarray, s: np.ndarray) -> None:
@@ -98,7 +99,9 @@ def save_plots(model: ParityKernelRidge, train: tuple, held_out: tuple) -> None:
     print(f"Distributions: {path.resolve()}")
 
 
-def save_report(model: ParityKernelRidge, train: tuple, held_out: tuple) -> None:
+def save_report(
+    model: ParityKernelRidge, features: list[str], train: tuple, held_out: tuple
+) -> None:
     """Save a report about both sets of rows."""
     row_sets = []
     for name, (X, y, s) in (("training rows", train), ("held-out rows", held_out)):
@@ -111,6 +114,7 @@ def save_report(model: ParityKernelRidge, train: tuple, held_out: tuple) -> None
         comparison=model.tradeoff_.comparison,
         position=model.unfairness_,
         target="violent crimes per head",
+        columns=(pd.DataFrame(train[0], columns=features), row_sets[0]),
         facts={"data": "Communities & Crime, bundled with meanparity", "command": "make demo"},
     )
     path = OUTPUT / "report.html"

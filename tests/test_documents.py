@@ -161,6 +161,8 @@ def test_the_demo_prints_what_the_first_steps_show(tmp_path):
         assert str(picture) in done.stdout
     assert done.stdout.splitlines()[-1].endswith(str(tmp_path / "output" / "report.html"))
     assert "held-out rows" in (tmp_path / "output" / "report.html").read_text("utf-8")
+    page = (tmp_path / "output" / "report.html").read_text("utf-8")
+    assert "No: largest share is not among the columns from which the model predicts." in page
 
 
 ROOMS = [

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meanparity.audit import audit
+from meanparity.audit.checks import format_interval
 from meanparity.audit.table import WIDTH, text_table
 from meanparity.cli import options
 
@@ -47,8 +48,11 @@ def test_audits_fit_into_a_terminal_and_nothing_is_cut(scale, columns):
     if columns == ["sex"]:  # longer names are wrapped, see below
         for finding in found.findings:
             assert sum(line.startswith(f"{finding.name}  ") for line in lines) == 2
+    whole = "\n".join(lines).split()
     cells = "\n".join(lines).replace(",", "").split()
-    for name in ("mean", "gap", "low", "high", "detectable", "mean_error"):
+    for finding in found.findings:
+        assert set(format_interval(finding.low, finding.high)) <= set(whole)
+    for name in ("mean", "gap", "detectable", "mean_error"):
         for finding in found.findings:
             value = getattr(finding, name)
             shown = f"{value:.0f}" if abs(value) >= 9999.5 else f"{value:.4g}"

@@ -370,7 +370,7 @@ def test_significance_and_cost_are_those_of_the_audit(model):
     largest = max(found.findings, key=lambda finding: abs(finding.gap))
     significant = sum(finding.p_adjusted <= 0.05 for finding in found.findings)
     assert f"of the mean prediction is {abs(largest.gap):.4g} ({largest.group}, " in page
-    low, high = f"{largest.low_all:.4g}", f"{largest.high_all:.4g}"
+    low, high = f"{largest.low_all:.3f}", f"{largest.high_all:.3f}"  # a width of 0.53
     assert f"the gap of {largest.group} is likely between {low} and {high} (95% sim" in page
     told = {0: "No gap among 3 groups is", 1: "The gap of 1 of 3 groups is"}
     told = told.get(significant, f"The gaps of {significant} of 3 groups are")

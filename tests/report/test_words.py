@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from meanparity.audit import audit
-from meanparity.audit.checks import format_number
+from meanparity.audit.checks import format_interval, format_number
 from meanparity.constraints import MeanParity
 from meanparity.data import Rows
 from meanparity.report import PredictedRows, report
@@ -231,7 +231,7 @@ def test_the_largest_gap_elsewhere():
     now = finding(summary.after, "c")
     found = sum(f.p_adjusted <= 0.05 for f in summary.after.findings)
     assert 0 < found < 3
-    written = [f"{value:.4g}" for value in (now.low_all, now.high_all)]
+    written = [f"{value:.3f}" for value in (now.low_all, now.high_all)]  # a width of 0.19
     text = str(evidence(summary))
     assert numbers(text) == sorted(["1,200", "95%", str(found), "3", "5%", *written])
     assert "the gap of c is likely between" in text
@@ -333,9 +333,7 @@ def test_the_table_of_groups():
         found = finding(audited, "a")
         assert first[f"{name}_mean"] == format_number(found.mean)
         assert first[f"{name}_gap"] == format_number(found.gap)
-        assert numbers(first[f"{name}_interval"]) == sorted(
-            [format_number(found.low), format_number(found.high)]
-        )
+        assert numbers(first[f"{name}_interval"]) == sorted(format_interval(found.low, found.high))
     assert "outcome" not in group_table(replace(summary, outcomes=None))[0]
     assert [row["group"] for row in group_table(replace(summary, names=("b",)))] == ["b"]
 

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from meanparity.audit.checks import format_number
+from meanparity.audit.checks import format_interval, format_number
 from meanparity.audit.table import text_table
 from meanparity.exceptions import import_pandas
 
@@ -212,7 +212,7 @@ class Audit:
         def column(title: str, cells: list[str]) -> list[str]:
             return [title, *(cell if t else "" for cell, t in zip(cells, told, strict=True))]
 
-        intervals = [f.untold or f"{number(f.low)} to {number(f.high)}" for f in found]
+        intervals = [f.untold or " to ".join(format_interval(f.low, f.high)) for f in found]
         columns = [
             [", ".join(self.columns) or "group", *(f.name for f in found)],
             ["n", *(f"{f.size:,}" for f in found)],

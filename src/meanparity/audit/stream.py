@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from meanparity._typing import FloatArray
-from meanparity.audit.checks import check_probability, format_number
+from meanparity.audit.checks import check_probability, format_interval, format_number
 from meanparity.audit.rows import single_column
 from meanparity.data.groups import Groups
 from meanparity.data.refusals import refuse_other_order
@@ -175,7 +175,7 @@ class AuditStream:
         for finding in self.findings():
             interval = "too few rows to tell"
             if np.isfinite(finding.high):
-                interval = f"{format_number(finding.low)} to {format_number(finding.high)}"
+                interval = " to ".join(format_interval(finding.low, finding.high))
             gap = format_number(finding.gap) if finding.size else "unknown"
             lines.append(f"{finding.group} ({finding.size:,} rows): gap {gap}, {interval}")
         return "\n".join(lines)

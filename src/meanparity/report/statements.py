@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from meanparity.audit.checks import format_number
+from meanparity.audit.checks import format_interval, format_number
 from meanparity.constraints.base import all_of
 
 _FEW_GROUPS = 6  # up to this many are listed with their sizes
@@ -319,9 +319,10 @@ class Evidence:
                 "people."
             )
         level, together = 1 - self.confidence, " simultaneous" if self.assessed > 1 else ""
+        low, high = format_interval(self.low, self.high)
         text = (
             f"Among other people like those of {self.rows}, the gap of {self.largest.name} is "
-            f"likely between {format_number(self.low)} and {format_number(self.high)} "
+            f"likely between {low} and {high} "
             f"({100 * self.confidence:.0f}%{together} confidence interval). "
         )
         found = f"The gaps of {self.significant:,} of {count(self.assessed, 'group')} are"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from meanparity.audit import GroupFinding
-from meanparity.audit.checks import format_number
+from meanparity.audit.checks import format_interval, format_number
 from meanparity.report.bands import Bands
 from meanparity.report.statements import (
     Compared,
@@ -290,10 +290,7 @@ def group_table(summary: Summary) -> list[dict[str, str]]:
 
 
 def _cells(when: str, finding: GroupFinding, zero: float) -> dict[str, str]:
-    interval = finding.untold
-    if not interval:
-        low, high = format_number(finding.low, zero), format_number(finding.high, zero)
-        interval = f"{low} to {high}"
+    interval = finding.untold or " to ".join(format_interval(finding.low, finding.high, zero))
     return {
         f"{when}_mean": format_number(finding.mean, zero),
         f"{when}_gap": format_number(finding.gap, zero),

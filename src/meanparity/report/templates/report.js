@@ -12,6 +12,19 @@
     if (size >= 9999.5) return Math.round(value).toLocaleString("en-US");
     return String(Number(value.toPrecision(4)));
   };
+  // both ends with the same decimals, which show three digits of their distance
+  const interval = (low, high) => {
+    let ends = [low, high].map((end) => Math.abs(end) <= zero ? 0 : end);
+    const [width, size] = [ends[1] - ends[0], Math.max(...ends.map(Math.abs))];
+    if (!(width > 1e-12 * size)) return `${number(low)} to ${number(high)}`;
+    const exponent = size < 1e-4 ? Math.floor(Math.log10(size)) : 0;
+    ends = ends.map((end) => end / 10 ** exponent);
+    const least = 2 - Math.floor(Math.log10(width / 10 ** exponent));
+    const needed = Math.max(...ends.filter((end) => end).map((end) => -Math.floor(Math.log10(Math.abs(end)))));
+    const decimals = Math.max(least, Math.min(needed, least + 3), 0);
+    const options = { minimumFractionDigits: decimals, maximumFractionDigits: decimals, useGrouping: size >= 9999.5, signDisplay: "negative" };
+    return ends.map((end) => end.toLocaleString("en-US", options) + (exponent ? `e${exponent}` : "")).join(" to ");
+  };
   const known = (value, text) => value === null ? "not shown" : text;
   // whole percentages that add up to 100
   const percentages = (shares) => {
@@ -133,7 +146,7 @@
     body.replaceChildren(...part.groups.map((name, i) => {
       const change = part.change[u][i];
       const cells = [part.counts[i].toLocaleString("en-US"), number(mean[i]), number(mean[i] - mix(strata, part.stratum[i], u)),
-        number(mix(part.predicted.means, i, u) - mix(part.predicted.means, i, unconstrained)), known(change.low, `${number(change.low)} to ${number(change.high)}`)];
+        number(mix(part.predicted.means, i, u) - mix(part.predicted.means, i, unconstrained)), known(change.low, interval(change.low, change.high))];
       const shares = change.up === null || change.down === null ? [] :
         percentages([change.up, change.down, Math.max(0, 1 - change.up - change.down)]);
       cells.push(...[0, 1, 2].map((j) => known(shares.length ? 1 : null, shares[j])));
