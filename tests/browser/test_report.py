@@ -116,6 +116,51 @@ def test_other_rows_are_a_click_away(opened, path, model):
     assert check(page, model, ~TRAIN) > 0
 
 
+@pytest.mark.parametrize("width", [390, 1200])
+@pytest.mark.parametrize("budget", ["gap", "smd", "norm"])
+def test_the_slider_along_a_frontier(opened, model, tmp_path, budget, width):
+    rows = ~TRAIN
+    options = {"sensitive_features": S[rows], "target": "salary", "budget": budget}
+    model.report(X[rows], Y[rows], **options).save(tmp_path / "report.html")
+    page = opened(tmp_path / "report.html", viewport={"width": width, "height": 800})
+    limits = model.tradeoff_.along_frontier(budget, 20)[0]
+    frontier = model.tradeoff_.frontier(X[rows], Y[rows], S[rows], budget, limits)
+    size = {"gap": "largest gap", "smd": "sum of gaps", "norm": "root of the sum of squared gaps"}
+    measured = {"gap": frontier.max_gap, "smd": frontier.smd, "norm": frontier.norm}[budget]
+    assert page.inner_text("#position") == "0 (unfairness 0)"
+    page.focus("#unfairness")
+    page.keyboard.press("ArrowRight")
+    for step in range(1, 21):
+        near = {"rel": 1e-3, "abs": 1e-6}
+        assert number(page.inner_text("#position")) == pytest.approx(limits[step], **near)
+        for name, values in (
+            ("mse", frontier.mse),
+            ("r2", frontier.r2),
+            ("max-gap", frontier.max_gap),
+            ("smd", frontier.smd),
+        ):
+            assert number(page.inner_text(f"#{name}")) == pytest.approx(values[step], **near)
+        spoken = page.get_attribute("#unfairness", "aria-valuetext").rpartition(
+            f", {size[budget]} "
+        )
+        assert number(spoken[2]) == pytest.approx(measured[step], **near)
+        page.keyboard.press("ArrowRight")
+    assert page.locator("#norm").is_visible() == (budget == "norm")
+    if budget == "norm":
+        assert number(page.inner_text("#norm")) == pytest.approx(frontier.norm[-1], rel=1e-3)
+    caption = page.locator("figure", has=page.locator("#tradeoff")).locator("figcaption")
+    said = {
+        "gap": "largest gap between groups",
+        "smd": "sum of the gaps between groups",
+        "norm": "root of the sum of the squared gaps between groups",
+    }
+    assert caption.inner_text() == f"Mean squared error against the {said[budget]}"
+    axis = page.locator("#tradeoff text").all_text_contents()
+    assert size[budget] in axis
+    assert number(axis[4]) == pytest.approx(measured.max(), rel=1e-3)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1200])
 def test_it_fits_every_screen(opened, path, scheme, width):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from meanparity._typing import MissingValues
     from meanparity.report import Report
     from meanparity.tables import TableModel
+    from meanparity.tradeoff.budgets import Kind
 
 
 def fit(
@@ -120,6 +121,15 @@ def fit(
             help_text="HTML file for the report, such as report.html.",
         ),
     ] = None,
+    frontier: Annotated[
+        options.Budget | None,
+        typer.Option(
+            help="What the slider of the report limits: the largest gap, the sum of gaps (smd), or "
+            "the root of the sum of their squares (norm). By default the largest gap with "
+            "--max-gap and a squared error, and otherwise a share of every gap.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
     min_cell: Annotated[
         int,
         typer.Option(
@@ -179,6 +189,7 @@ def fit(
             model=model.value,
             unfairness=unfairness,
             max_gap=max_gap,
+            budget=None if frontier is None else cast("Kind", frontier.value),
             loss=loss.value,
             missing=cast("MissingValues", missing.value),
             degree=degree,

@@ -30,6 +30,7 @@ _FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning,
 MissingCells = StrEnum("MissingCells", ["error", "ignore", "group"])
 Setting = StrEnum("Setting", ["linear", "kernel"])
 ModelKind = StrEnum("ModelKind", ["auto", "linear", "kernel"])
+Budget = StrEnum("Budget", ["gap", "smd", "norm"])
 Loss = StrEnum("Loss", ["auto", "squared", "logistic", "poisson", "gamma"])
 
 

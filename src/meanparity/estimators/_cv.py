@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -38,6 +38,10 @@ from meanparity.solvers.choose import resolve_solver
 from meanparity.solvers.held_out import Smoother, kernel_scale
 from meanparity.solvers.nystrom import in_solver_features
 from meanparity.solvers.problem import ConstrainedProblem
+
+if TYPE_CHECKING:
+    from meanparity.report import Slider
+    from meanparity.tradeoff.budgets import Kind
 
 CV_PREDICTS_WITH = (*PREDICTS_WITH, "best_estimator_", "alpha_", "gamma_")
 _SEARCH = ("alphas", "gammas", "cv", "scoring")
@@ -186,6 +190,13 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
         check_is_fitted(self)
         predicted: FloatArray = self.best_estimator_.predict(X)
         return predicted
+
+    def _reported(
+        self, X: Any, budget: Kind | None
+    ) -> tuple[Slider, FloatArray, FloatArray | None]:
+        found: tuple[Slider, FloatArray, FloatArray | None]
+        found = self.best_estimator_._reported(X, budget)
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -34,6 +34,7 @@ from meanparity.tradeoff.loss_tradeoff import LossTradeoff, Refit
 
 if TYPE_CHECKING:
     from meanparity.report import Slider
+    from meanparity.tradeoff.budgets import Kind
 
 
 class Target(NamedTuple):
@@ -223,14 +224,20 @@ class LossEstimator(Reporting, KernelParameters, ParityEstimator):
                 "(logistic, poisson, gamma)."
             )
 
-    def _reported(self, X: Any) -> tuple[Slider, FloatArray, FloatArray | None]:
+    def _reported(
+        self, X: Any, budget: Kind | None
+    ) -> tuple[Slider, FloatArray, FloatArray | None]:
         """With a link there is no model of responses between the ends: these are not mixtures."""
         from meanparity.report import Slider
 
         loss, tradeoff = self._loss, self.tradeoff_
         assert isinstance(tradeoff, LossTradeoff)
         if loss.is_identity:
-            return super()._reported(X)
+            return super()._reported(X, budget)
+        if budget is not None:
+            slider = Slider.of(self, budget)
+            predicted = slider.columns(self, X, loss.response)
+            return slider, predicted, None if tradeoff.on_response else slider.columns(self, X)
         ends = np.asarray(tradeoff.predict(X, [0.0, 1.0])).T
         model, label = np.array([1.0, 0.0]), ""
         scores = ends

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from meanparity.estimators._unseen import GapLimits
     from meanparity.report import Report, Slider
     from meanparity.solvers.solution import SolverInfo
+    from meanparity.tradeoff.budgets import Kind
 
 
 def require_tradeoff(estimator: Any) -> Tradeoff:
@@ -234,6 +235,7 @@ class Reporting:
         target: str = "y",
         constrained: bool | None = None,
         min_cell: int = 1,
+        budget: Kind | None = None,
     ) -> Report:
         """A report on the predictions for these rows: answers, groups, and a slider.
 
@@ -256,6 +258,13 @@ class Reporting:
         min_cell : int, default=1
             The smallest number of people about whom the report says anything: smaller groups are
             merged, and bars and shares of fewer people are left out.
+        budget : {"gap", "smd", "norm"}, optional
+            What the slider limits: the most accurate models within limits of the largest gap, of
+            the sum of gaps, or of the root of the sum of their squares, on the rows of fit. By
+            default it limits the largest gap if the model has `max_gap` and a squared error, and
+            goes along the dial otherwise. With other losses there are nine positions, which
+            together take as long as several fits, and need the rows of fit: a model from a file
+            does not have these.
         """
         from meanparity.report.models import report_of_model
 
@@ -267,7 +276,7 @@ class Reporting:
             sensitive_features = tradeoff.basis.sensitive_features(X)
         layout = tradeoff.basis.layout
         return report_of_model(
-            *self._reported(X),
+            *self._reported(X, budget),
             comparison=tradeoff.comparison,
             X=X,
             features=layout.select(X),
@@ -281,11 +290,13 @@ class Reporting:
             min_cell=min_cell,
         )
 
-    def _reported(self, X: Any) -> tuple[Slider, FloatArray, FloatArray | None]:
+    def _reported(
+        self, X: Any, budget: Kind | None
+    ) -> tuple[Slider, FloatArray, FloatArray | None]:
         """The models of a report, their predictions, and what is compared in their place."""
         from meanparity.report import Slider
 
-        slider = Slider.of(self)
+        slider = Slider.of(self, budget)
         return slider, slider.columns(self, X), None
 
     def _coded_outcomes(self, y: Any) -> Any:

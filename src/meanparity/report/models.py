@@ -19,6 +19,7 @@ from meanparity.report.slider import Slider
 from meanparity.report.statements import GroupUse
 from meanparity.report.summary import PredictedRows
 from meanparity.report.use import as_numbers, use_of
+from meanparity.tradeoff.budgets import Kind
 from meanparity.tradeoff.curve import Comparison
 
 
@@ -113,7 +114,9 @@ def report(
     )
 
 
-def report_on(model: Any, X: Any, y: Any = None, **options: Any) -> Report:
+def report_on(
+    model: Any, X: Any, y: Any = None, *, budget: Kind | None = None, **options: Any
+) -> Report:
     """A report about a fitted model: one of this package, a pipeline, or any other.
 
     Parameters
@@ -122,6 +125,8 @@ def report_on(model: Any, X: Any, y: Any = None, **options: Any) -> Report:
         With its own `report`, a pipeline that ends in such an estimator, or with `predict`.
     X, y : array-like
         Rows, and their outcomes if these are known.
+    budget : {"gap", "smd", "norm"}, optional
+        What the slider limits, as in the `report` of estimators that have a `tradeoff_`.
     **options
         ``sensitive_features`` and the other arguments of the model's `report`, or of
         `meanparity.report.report`.
@@ -147,13 +152,21 @@ def report_on(model: Any, X: Any, y: Any = None, **options: Any) -> Report:
     >>> report_on(model, X, y, sensitive_features=s)
     Report(300 rows)
     """
+    last = model[-1] if isinstance(model, Pipeline) else model
+    if budget is not None:
+        if not hasattr(last, "tradeoff_"):
+            raise ValueError(
+                f"budget={budget!r} needs the models between the constrained one and the free one "
+                f"(tradeoff_), which {type(last).__name__} does not have. Leave budget out."
+            )
+        options["budget"] = budget
     if hasattr(model, "report"):
         found: Report = model.report(X, y, **options)
         return found
-    if isinstance(model, Pipeline) and hasattr(model[-1], "report"):
+    if hasattr(last, "report"):
         kept = {n: options.get(n) for n in ("sensitive_features", "control_features")}
         refuse_other_order(X=X, y=y, **kept, sample_weight=options.get("sample_weight"))
-        of_last: Report = model[-1].report(model[:-1].transform(X), y, **options)
+        of_last: Report = last.report(model[:-1].transform(X), y, **options)
         return of_last
     people = options.pop("sensitive_features", None)
     if people is None:

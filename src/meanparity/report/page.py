@@ -23,7 +23,7 @@ from meanparity.files import write_atomically
 from meanparity.report.bands import band_edges
 from meanparity.report.slider import Slider
 from meanparity.report.small_cells import check_min_cell
-from meanparity.report.statements import GroupUse, format_share
+from meanparity.report.statements import GroupUse, Kind, format_share
 from meanparity.report.summary import BINS, MOST_GROUPS, PredictedRows, Summary
 from meanparity.report.use import use_of
 from meanparity.report.words import (
@@ -37,6 +37,11 @@ from meanparity.report.words import (
 )
 from meanparity.tradeoff import Comparison
 
+_SIZES: dict[str, str] = {  # of gaps, on the axis of a chart
+    "gap": "largest gap",
+    "smd": "sum of gaps",
+    "norm": "root of the sum of squared gaps",
+}
 _MOST_DRIVERS = 12
 _MOST_COLUMN_ROWS = 20_000  # rows on which drivers and proxies are computed
 
@@ -114,6 +119,14 @@ class Report:
         return lead
 
     @property
+    def _limit_unit(self) -> str:
+        """What has the units of the slider's limits; empty where this cannot be said."""
+        first = self.summaries[0]
+        if not self.slider.where_it_stands or Kind.condition in first.kinds:
+            return ""
+        return first.quantity
+
+    @property
     def answers(self) -> list[Answer]:
         """What the page says in short, as statements."""
         return answers(self.summaries, self.target, self.use)
@@ -157,6 +170,8 @@ class Report:
             ),
             unknown=any(summary.predicted.constrained is None for summary in self.summaries),
             most_groups=MOST_GROUPS,
+            size_of_gaps=_SIZES[self.slider.budget],
+            limit_unit=self._limit_unit,
             style=style,
             script=script,
             style_hash=_hash(style),
@@ -167,6 +182,8 @@ class Report:
                     "weights": [*self.slider.weights.tolist(), self.slider.model.tolist()],
                     "labels": [*self.slider.labels, self.slider.model_value],
                     "start": self.slider.start,
+                    "budget": self.slider.budget,
+                    "size": _SIZES[self.slider.budget],
                     "bins": BINS,
                     "parts": [
                         {**summary.data, "gap": describe_gap(summary)} for summary in self.summaries

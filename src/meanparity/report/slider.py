@@ -10,10 +10,30 @@ import numpy as np
 
 from meanparity._typing import FloatArray
 from meanparity.audit.checks import format_number
+from meanparity.tradeoff.budgets import Kind, check_kind, size_of
+from meanparity.tradeoff.functions import FittedFunction
 
 STEPS = 100  # positions on the dial
-_LIMITS = 20  # limits on the largest gap
-_MOST_DIRECTIONS = 30  # with more of them, the slider stays on the dial
+_LIMITS = 20  # steps between limits, of the squared error
+_FITTED_LIMITS = 8  # the same where each limit is a minimisation, or has many directions
+_MOST_DIRECTIONS = 30  # each is a column of predictions
+
+_HERE = " on the rows of fit"
+_NAMES = {
+    "gap": "Largest gap allowed",
+    "smd": "Largest sum of gaps allowed",
+    "norm": "Largest root of the sum of squared gaps allowed",
+}
+_SIZES = {
+    "gap": "the largest of its gaps is",
+    "smd": "its gaps add up to",
+    "norm": "the root of the sum of its squared gaps is",
+}
+_WITHIN = {
+    "gap": "whose gaps stay within a limit",
+    "smd": "whose gaps add up to no more than a limit",
+    "norm": "for which the root of the sum of squared gaps stays within a limit",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +59,14 @@ class Slider:
         The position nearest to the model of the report.
     about : str
         What the positions are.
+    where_it_stands : str
+        A sentence on how large the gaps of the model of the report are, if it has a place among
+        limits.
+    budget : {"gap", "smd", "norm"}
+        The size of the gaps that belongs to the positions.
+    functions : tuple of FittedFunction
+        The functions whose predictions are the further columns, minus those of the free model. If
+        there are none, the further columns are the directions of the tradeoff.
 
     See Also
     --------
@@ -54,6 +82,9 @@ class Slider:
     model_value: str
     start: int
     about: str
+    where_it_stands: str = ""
+    budget: Kind = "gap"
+    functions: tuple[FittedFunction, ...] = ()
 
     @property
     def single(self) -> bool:
@@ -118,46 +149,85 @@ class Slider:
         )
 
     @classmethod
-    def of(cls, estimator: Any) -> Slider:
+    def of(cls, estimator: Any, budget: Kind | None = None) -> Slider:
         """The slider for a fitted estimator.
 
-        With `max_gap` it goes through limits on the largest gap, and otherwise along the dial.
+        With a budget it goes along the most accurate models within limits. Without one, it does so
+        for the largest gap if the estimator has `max_gap`, and otherwise goes along the dial.
         """
         tradeoff, position = estimator.tradeoff_, estimator.unfairness_
         limit = getattr(estimator, "max_gap", None)
-        if limit is None and position is not None:
-            return cls.dial(position)
-        label = _describe(limit)
-        if not _has_frontier(tradeoff):
-            return cls.dial(position, label)
-        largest = np.abs(tradeoff.solution.gaps[:, :, 0]).max(axis=1, initial=0.0)
-        limits = largest[0] + (largest[1] - largest[0]) * np.arange(_LIMITS + 1) / _LIMITS
-        functions = [tradeoff.at(0.0), *map(tradeoff.for_gap, limits[1:-1]), tradeoff.at(1.0)]
-        own = np.inf if isinstance(limit, Mapping) else float(limit or 0.0)
-        return cls(
-            "Largest gap allowed on the rows of fit",
-            ("constrained", "unconstrained"),
-            tuple(format_number(value, 1e-9 * largest[1]) for value in limits),
-            np.array([_weights(tradeoff, function) for function in functions]),
-            _weights(tradeoff, estimator._function),
-            label,
-            label.removeprefix("gaps of at most "),
-            int(np.abs(limits - min(own, largest[1])).argmin()),
-            "the models of smallest penalised error whose gaps stay within a limit",
+        on_dial = limit is None and position is not None
+        label = f"unfairness {position:.3g}" if on_dial else _describe(limit)
+        if budget is None:
+            if on_dial:
+                return cls.dial(position)
+            if not _has_frontier(tradeoff):
+                return cls.dial(position, label)
+        return cls._along_frontier(
+            estimator, check_kind("gap" if budget is None else budget), label
         )
 
-    def columns(self, estimator: Any, X: Any) -> FloatArray:
-        """Predictions of the constrained and of the free model, and the further columns: (n, c)."""
+    @classmethod
+    def _along_frontier(cls, estimator: Any, kind: Kind, label: str) -> Slider:
+        """The most accurate models within limits."""
+        tradeoff, own = estimator.tradeoff_, estimator._function
+        if _has_frontier(tradeoff):
+            limits, functions = tradeoff.along_frontier(kind, _LIMITS)
+            weights = np.array([_weights(tradeoff, function) for function in functions])
+            model, further = _weights(tradeoff, own), ()
+        else:
+            limits, functions = tradeoff.along_frontier(kind, _FITTED_LIMITS)
+            is_end = own.unfairness in (0.0, 1.0)
+            further = functions[1:-1] if is_end else (*functions[1:-1], own)
+            places = np.arange(1, _FITTED_LIMITS)
+            weights = np.zeros((len(limits), 2 + len(further)))
+            weights[0, 0] = weights[1:, 1] = weights[places, 1 + places] = 1.0
+            if is_end:
+                model = weights[-int(own.unfairness)]
+            else:
+                model = np.zeros(len(weights[0]))
+                model[[1, -1]] = 1.0
+        limited = getattr(estimator, "max_gap", None) is not None
+        size, zero = _own_size(estimator, kind), 1e-9 * limits[-1]
+        shown = format_number(size, zero)
+        return cls(
+            f"{_NAMES[kind]} {_on_rows(estimator, kind)}",
+            ("constrained", "unconstrained"),
+            tuple(format_number(value, zero) for value in limits),
+            weights,
+            model,
+            label,
+            shown if kind == "gap" and limited else f"{shown} ({label.removesuffix(_HERE)})",
+            int(np.abs(limits - size).argmin()),
+            _about(tradeoff, kind),
+            _where_it_stands(estimator, kind, shown),
+            kind,
+            further,
+        )
+
+    def columns(self, estimator: Any, X: Any, response: Any = None) -> FloatArray:
+        """Predictions of the constrained and of the free model, and the further columns: (n, c).
+
+        With a function `response`, what it makes of the predictions.
+        """
         tradeoff = estimator.tradeoff_
-        ends = tradeoff.predict(X, [0.0, 1.0]).T
-        if len(self.model) == 2:
-            return np.asarray(ends)
+        values = tradeoff.predict(X, [0.0, 1.0]).T
+        if self.functions:
+            coef = np.hstack([function.coef for function in self.functions])
+            constants = np.concatenate([function.intercept for function in self.functions])
+            values = np.hstack([values, tradeoff.basis.evaluate(X, coef) + constants])
+        if response is not None:
+            values = response(values)
+        if values.shape[1] == len(self.model):
+            values[:, 2:] -= values[:, 1:2]
+            return np.asarray(values)
         if not _has_frontier(tradeoff):
-            return np.column_stack([ends, estimator._function.predict(X) - ends[:, 1]])
+            return np.column_stack([values, estimator._function.predict(X) - values[:, 1]])
         found = tradeoff.solution.directions
         which = found.penalty[0]
         steps = tradeoff.basis.evaluate(X, found.coef[which]) + found.intercept[which]
-        return np.column_stack([ends, steps])
+        return np.column_stack([values, steps])
 
 
 def _has_frontier(tradeoff: Any) -> bool:
@@ -172,13 +242,46 @@ def _weights(tradeoff: Any, function: Any) -> FloatArray:
     return np.concatenate([[0.0, 1.0], -function.multipliers[:, 0]])
 
 
+def _own_size(estimator: Any, kind: Kind) -> float:
+    """The size of the gaps of the model of the report where the constraint holds."""
+    both = [list(gaps.values()) for gaps in (estimator.gaps_, estimator.pool_gaps_)]
+    parts = np.repeat([0, 1], [len(gaps) for gaps in both])
+    return size_of(kind, np.array([*both[0], *both[1]], dtype=float), parts)
+
+
+def _on_rows(estimator: Any, kind: Kind) -> str:
+    """The rows that a limit is about."""
+    if not estimator.pool_gaps_:
+        return "on the rows of fit"
+    if kind == "norm":
+        return "on the rows of fit and the pool together"
+    return f"on the rows of fit {'and' if kind == 'smd' else 'or'} on the pool"
+
+
+def _where_it_stands(estimator: Any, kind: Kind, size: str) -> str:
+    rows, what = _on_rows(estimator, kind).capitalize(), _SIZES[kind]
+    if kind == "smd" and estimator.pool_gaps_:
+        rows, what = rows.replace("fit and", "fit, and"), f"{what} no more than"
+    return f"{rows}, {what} {size}."
+
+
+def _about(tradeoff: Any, kind: Kind) -> str:
+    if getattr(tradeoff, "on_response", False):
+        return (
+            f"models {_WITHIN[kind]}, chosen so that no small change within the limit lowers the "
+            "penalised loss"
+        )
+    objective = "loss" if hasattr(tradeoff, "loss") else "error"
+    return f"the models of smallest penalised {objective} {_WITHIN[kind]}"
+
+
 def _describe(limit: Any) -> str:
     if limit is None:
         return "partial pooling"
     if not isinstance(limit, Mapping):
-        return f"gaps of at most {format_number(float(limit))}"
+        return f"gaps of at most {format_number(float(limit))}{_HERE}"
     limits = (
         f"{name}: {format_number(float(value)) if np.isfinite(value) else 'no limit'}"
         for name, value in limit.items()
     )
-    return f"gaps of at most ({', '.join(limits)})"
+    return f"gaps of at most ({', '.join(limits)}){_HERE}"

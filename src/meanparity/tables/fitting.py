@@ -14,12 +14,13 @@ from meanparity.data.fit_input import check_unfairness
 from meanparity.data.pool import Pool
 from meanparity.exceptions import warn
 from meanparity.tables.encoding import EncodedTable
-from meanparity.tables.large_files import fit_batches, sample_rows
+from meanparity.tables.large_files import fit_batches, predict_batches, sample_rows
 from meanparity.tables.losses import LOSSES, check_loss
-from meanparity.tables.model import TableModel, predict_rows
+from meanparity.tables.model import TableModel, predict_rows, slider_of
 from meanparity.tables.reading import TableFile
 from meanparity.tables.roles import Roles
 from meanparity.tables.selecting import MODELS, select_estimator, select_loss
+from meanparity.tradeoff.budgets import Kind
 
 
 def fit_table(
@@ -30,6 +31,7 @@ def fit_table(
     model: str = "auto",
     unfairness: float = 0.0,
     max_gap: float | None = None,
+    budget: Kind | None = None,
     loss: str = "auto",
     missing: MissingValues = "error",
     degree: int = 1,
@@ -59,6 +61,8 @@ def fit_table(
         "auto" selects the model with the smaller error on left-out rows.
     unfairness, max_gap
         As in `ParityRidge`. An unfairness between 0 and 1 needs the squared error.
+    budget : {"gap", "smd", "norm"}, optional
+        What the slider of the report limits, as in `ParityRidge.report`.
     loss : {"auto", "squared", "logistic", "poisson", "gamma"}, default="auto"
         What is minimised. "auto" recognises outcomes of 0 and 1, counts, and amounts, and takes
         their loss if that has the smaller squared error on left-out rows. With these losses,
@@ -157,11 +161,15 @@ def fit_table(
             warn(f"The squared error is minimised, as the other loss failed: {error}")
             estimator = squared.fit(table.train.X, table.train.y, **people)
         progress("predicting")
-        train = predict_rows(estimator, "training rows", table.train, constrained=True)
+        slider = slider_of(estimator, budget)
+        train = predict_rows(estimator, slider, "training rows", table.train, constrained=True)
     else:
-        train = fit_batches(estimator, large_file, table, encoded_pool, n_rows, progress)
-    row_sets = [train, predict_rows(estimator, "held-out rows", table.test)]
+        fit_batches(estimator, large_file, table, encoded_pool, n_rows, progress)
+        slider = slider_of(estimator, budget)
+        train = predict_batches(estimator, slider, large_file, table, n_rows, progress)
+    row_sets = [train, predict_rows(estimator, slider, "held-out rows", table.test)]
     n_dropped = n_rows - sum(map(len, row_sets))
     if pool_rows is not None:
-        row_sets.append(predict_rows(estimator, "rows of the pool", pool_rows, constrained=True))
-    return TableModel(table, estimator, selection, tuple(row_sets), n_dropped)
+        imposed = predict_rows(estimator, slider, "rows of the pool", pool_rows, constrained=True)
+        row_sets.append(imposed)
+    return TableModel(table, estimator, selection, tuple(row_sets), n_dropped, slider)

@@ -51,10 +51,8 @@ def fit_batches(
     pool: Pool | None,
     n_rows: int,
     progress: Callable[[str], None],
-) -> PredictedRows:
+) -> None:
     """Fit an estimator to all rows of a file that have a target and are not held out.
-
-    Returns these rows with their predictions.
 
     Parameters
     ----------
@@ -80,7 +78,18 @@ def fit_batches(
         statistics = batch if statistics is None else statistics + batch
         progress(f"fitting: {_progress(rows, n_rows, start)}")
     estimator.fit_statistics(statistics, pool=pool)
-    predictions, targets, metadata, slider = [], [], [], Slider.of(estimator)
+
+
+def predict_batches(
+    estimator: Any,
+    slider: Slider,
+    file: TableFile,
+    table: EncodedTable,
+    n_rows: int,
+    progress: Callable[[str], None],
+) -> PredictedRows:
+    """Predict the rows of the fit with the models of a slider; parameters as in `fit_batches`."""
+    predictions, targets, metadata = [], [], []
     start = time.monotonic()
     for rows in _training_batches(file, table):
         predictions.append(slider.columns(estimator, rows.X))

@@ -15,6 +15,7 @@ from meanparity.report import PredictedRows, Report, Slider, make_report
 from meanparity.tables.encoding import EncodedRows, EncodedTable
 from meanparity.tables.known_groups import KnownGroups
 from meanparity.tables.losses import predict_ends, predict_values
+from meanparity.tradeoff.budgets import Kind
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,6 +35,8 @@ class TableModel:
         the unconstrained model.
     n_dropped : int
         Number of rows without a target, which were not used.
+    slider : Slider
+        The models of the report.
 
     See Also
     --------
@@ -45,6 +48,7 @@ class TableModel:
     selection: str
     row_sets: tuple[PredictedRows, ...]
     n_dropped: int
+    slider: Slider
 
     @property
     def pipeline(self) -> Pipeline:
@@ -68,12 +72,14 @@ class TableModel:
         """
         table, train = self.table, self.row_sets[0]
         if len(train) > len(table.train.X):  # drivers and proxies come from the rows in memory
-            train = predict_rows(self.estimator, train.name, table.train, constrained=True)
+            train = predict_rows(
+                self.estimator, self.slider, train.name, table.train, constrained=True
+            )
         features = pd.DataFrame(table.train.X, columns=table.names)
         return make_report(
             self.row_sets,
             comparison=self.estimator.tradeoff_.comparison,
-            slider=_slider(self.estimator),
+            slider=self.slider,
             target=str(table.roles.target),
             columns=(features, train),
             origin=dict(table.encoder.origin),
@@ -107,21 +113,22 @@ class TableModel:
         }
 
 
-def _slider(estimator: Any) -> Slider:
-    """The models of the report; with a link function, mixtures of the predictions of both ends."""
-    if not _has_link(estimator):
-        return Slider.of(estimator)
+def slider_of(estimator: Any, budget: Kind | None) -> Slider:
+    """The models of the report; with a link function and no budget, mixtures of the predictions."""
+    if budget is not None or not _has_link(estimator):
+        return Slider.of(estimator, budget)
     limit = estimator.max_gap
     if limit is None:
         return Slider.dial(estimator.unfairness_)
     return Slider.dial(None, f"gaps of at most {limit:.4g}")
 
 
-def _columns(estimator: Any, X: FloatArray) -> FloatArray:
+def _columns(estimator: Any, slider: Slider, X: FloatArray) -> FloatArray:
     """Predictions of the constrained and of the free model, and further columns: (n, c)."""
-    slider = _slider(estimator)
     if not _has_link(estimator):
         return slider.columns(estimator, X)
+    if slider.functions:
+        return slider.columns(estimator, X, estimator.tradeoff_.loss.response)
     ends = predict_ends(estimator, X)
     if len(slider.model) == 2:
         return ends
@@ -134,10 +141,10 @@ def _has_link(estimator: Any) -> bool:
 
 
 def predict_rows(
-    estimator: Any, name: str, rows: EncodedRows, *, constrained: bool = False
+    estimator: Any, slider: Slider, name: str, rows: EncodedRows, *, constrained: bool = False
 ) -> PredictedRows:
-    """Predict encoded rows with the constrained and the unconstrained model."""
-    fair, free, *further = _columns(estimator, rows.X).T
+    """Predict encoded rows with the models of a slider."""
+    fair, free, *further = _columns(estimator, slider, rows.X).T
     return PredictedRows(
         name,
         fair,

@@ -233,14 +233,26 @@ class LossTradeoff(Tradeoff):
         ]
         return _frontier(budget, values, points)
 
-    def _within_each(self, budget: Any, limits: Any) -> tuple[FloatArray, list[FittedFunction]]:
+    def along_frontier(
+        self, budget: Kind, steps: int
+    ) -> tuple[FloatArray, tuple[FittedFunction, ...]]:
+        """Limits in equal steps, and the function within each; see `Tradeoff.along_frontier`.
+
+        Each function between both ends is a new minimisation.
+        """
+        values, found = self._within_each(budget, None, steps)
+        return values, (self.at(0.0), *found[1:-1], self.at(1.0))
+
+    def _within_each(
+        self, budget: Any, limits: Any, steps: int = 10
+    ) -> tuple[FloatArray, list[FittedFunction]]:
         """Limits, (p,), and the functions within them."""
         kind = check_kind(budget)
         with np.errstate(over="ignore", invalid="ignore"):
             budgets = self._loss_budgets()
             if limits is None:
                 largest = size_of(kind, budgets.gaps, budgets.parts)
-                values = np.linspace(budgets.least(kind), largest, 11)
+                values = np.linspace(budgets.least(kind), largest, steps + 1)
             else:
                 values = check_limits(limits)
             found = [budgets.within(kind, float(limit)) for limit in values]
@@ -251,7 +263,7 @@ class LossTradeoff(Tradeoff):
             raise ValueError(
                 "Budgets of losses other than the squared error are new minimisations, which need "
                 "the training rows, and a model file does not hold these. Fit the model again "
-                "(max_gap in fit), or use tradeoff_.at."
+                "(max_gap in fit), use tradeoff_.at, or leave budget out of a report."
             )
         runs = self.solution.runs
         assert runs is not None

@@ -203,6 +203,31 @@ class Tradeoff:
         """
         return self._within("norm", check_size(norm, "norm"))
 
+    def along_frontier(
+        self, budget: Kind, steps: int
+    ) -> tuple[FloatArray, tuple[FittedFunction, ...]]:
+        """Limits in equal steps from parity to the free fit, and the function within each.
+
+        Parameters
+        ----------
+        budget : {"gap", "smd", "norm"}
+            What is limited: the largest gap, their sum, or the root of the sum of their squares.
+        steps : int
+            Number of steps.
+
+        Returns
+        -------
+        limits : (steps + 1,) array
+            In the units of the gaps.
+        functions : tuple of steps + 1 FittedFunction
+            The first is the constrained one, the last the free one.
+        """
+        kind = check_kind(budget)
+        shares = np.arange(steps + 1) / steps
+        limits = self._limit_values(kind, None, shares)
+        between = (self._within(kind, float(limit)) for limit in limits[1:-1])
+        return limits, (self.at(0.0), *between, self.at(1.0))
+
     def for_loss_increase(self, share: float, budget: Kind = "gap") -> FittedFunction:
         """The function of smallest gaps whose objective is at most this share above the free one.
 
@@ -490,13 +515,16 @@ class Tradeoff:
             return self.at(1.0 - (shares[0] or 0.0))
         return self.with_multipliers(np.stack([b.multipliers(x) for x, b in pairs], axis=1))
 
-    def _limit_values(self, budget: Any, limits: Any) -> FloatArray:
+    def _limit_values(
+        self, budget: Any, limits: Any, shares: FloatArray = PAPER_POSITIONS
+    ) -> FloatArray:
+        """Limits that were passed; without any, shares of the way from parity to the free fit."""
         kind = check_kind(budget)
         if limits is not None:
             return check_limits(limits)
         pairs = [(b.least(kind), b.size(kind, b.free)) for b in self._budgets]
         low, high = np.max(pairs, axis=0)
-        return np.asarray(low + (high - low) * PAPER_POSITIONS)
+        return np.asarray(low + (high - low) * shares)
 
     def _multipliers(self, kind: Kind, limits: FloatArray) -> FloatArray:
         """ν of the functions within limits, (p,): (p, r, m)."""

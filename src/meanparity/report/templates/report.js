@@ -48,7 +48,17 @@
     part.gap_kinds[i] === kind ? [[Math.abs(mix(part.gaps, i, at)), label]] : []);
   const widest = (part, at, kind = main(part)) => gaps(part, at, kind).reduce(
     (a, b) => b[0] > a[0] ? b : a, [0, ""]);
-  const largest = (part, at) => widest(part, at)[0];
+  // the size of the gaps that belongs to the positions of the slider
+  const sizes = {
+    gap: (part, at) => widest(part, at)[0],
+    smd: (part, at) => gaps(part, at, main(part)).reduce((a, b) => a + b[0], 0),
+    norm: (part, at) => Math.hypot(...gaps(part, at, main(part)).map((gap) => gap[0])),
+  };
+  const size = sizes[data.budget];
+  const gapNames = { mean: "gaps", covariance: "differences per standard deviation", condition: "deviations" };
+  const sizeName = (part) => main(part) === "mean" ? data.size : {
+    gap: nouns[main(part)], smd: `sum of ${gapNames[main(part)]}`, norm: `root of the sum of squared ${gapNames[main(part)]}`,
+  }[data.budget];
 
   const draw = (parent, name, attributes, text) => {
     const node = document.createElementNS(SVG, name);
@@ -69,7 +79,7 @@
     if (!shown) return;
     const [width, height, bottom] = [420, 300, 44];
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const points = data.weights.map((_, at) => [largest(part, at), squaredError(part, at)]);
+    const points = data.weights.map((_, at) => [size(part, at), squaredError(part, at)]);
     const [xs, ys] = [0, 1].map((k) => points.map((p) => p[k]));
     points.pop(); // the model of the page need not be on the line
     const top = Math.max(...xs) || 1;
@@ -80,7 +90,7 @@
     const x = (v) => left + (width - left - 14) * v / top;
     const y = (v) => height - bottom - (height - bottom - 16) * (v - low + 0.05 * span) / (1.1 * span);
     draw(svg, "path", { class: "axis", d: `M${left},8V${height - bottom}H${width - 6}` });
-    draw(svg, "text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle", class: "quiet" }, nouns[main(part)]);
+    draw(svg, "text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle", class: "quiet" }, sizeName(part));
     draw(svg, "text", { x: left + 8, y: 14, class: "quiet" }, "mean squared error");
     for (const v of [0, top / 2, top]) {
       const anchor = v === top ? "end" : "middle";
@@ -89,7 +99,7 @@
     for (const v of [low, high]) draw(svg, "text", { x: left - 6, y: y(v) + 4, "text-anchor": "end" }, number(v));
     if (points.length > 2) draw(svg, "polyline", { class: "curve", points: points.map(([a, b]) => `${x(a)},${y(b)}`).join(" ") });
     for (const [a, b] of [points[0], points[unconstrained]]) draw(svg, "circle", { class: "end", cx: x(a), cy: y(b), r: 5 });
-    draw(svg, "circle", { class: "here", cx: x(largest(part, u)), cy: y(squaredError(part, u)), r: 7 });
+    draw(svg, "circle", { class: "here", cx: x(size(part, u)), cy: y(squaredError(part, u)), r: 7 });
   };
 
   // a name in lines of at most 21 letters, of which at most five are shown
@@ -173,7 +183,7 @@
     const label = data.labels[u];
     byId("position").textContent = label;
     byId("reset").hidden = atModel;
-    slider.setAttribute("aria-valuetext", `${label}, ${nouns[main(part)]} ${number(largest(part, u))}`);
+    slider.setAttribute("aria-valuetext", `${label}, ${sizeName(part)} ${number(size(part, u))}`);
     byId("mse").textContent = part.errors ? number(squaredError(part, u)) : "unknown";
     byId("r2").textContent = part.errors && part.variance > 0
       ? number(1 - squaredError(part, u) / part.variance) : "unknown";
@@ -184,12 +194,21 @@
       byId(id).textContent = number(size);
       byId(id + "-where").textContent = size > zero ? where : "";
     }
-    byId("tradeoff-kind").textContent = nouns[main(part)] + (main(part) === "mean" ? " between groups" : "");
-    byId("tradeoff").setAttribute("aria-label", `Mean squared error against the ${nouns[main(part)]}, with the position of the slider`);
+    const several = gapNames[main(part)] + (main(part) === "mean" ? " between groups" : "");
+    byId("tradeoff-kind").textContent = {
+      gap: nouns[main(part)] + (main(part) === "mean" ? " between groups" : ""),
+      smd: `sum of the ${several}`, norm: `root of the sum of the squared ${several}`,
+    }[data.budget];
+    byId("tradeoff").setAttribute("aria-label", `Mean squared error against the ${sizeName(part)}, with the position of the slider`);
     byId("gap").textContent = part.gap;
     byId("live-mean").textContent = `Mean ${part.quantity}`;
-    byId("smd").parentElement.hidden = byId("smd-note").hidden = !part.gap_kinds.includes("mean");
-    byId("smd").textContent = number(gaps(part, u, "mean").reduce((a, b) => a + b[0], 0));
+    byId("smd").parentElement.hidden = data.budget !== "smd" && main(part) !== "mean";
+    byId("smd-note").hidden = main(part) !== "mean";
+    byId("smd-what").textContent = `Sum of the ${several}`;
+    byId("smd").textContent = number(sizes.smd(part, u));
+    byId("norm").parentElement.hidden = data.budget !== "norm";
+    byId("norm-what").textContent = `Root of the sum of the squared ${several}`;
+    byId("norm").textContent = number(sizes.norm(part, u));
     for (const figure of document.querySelectorAll(".figures dd:not(.where)")) {
       figure.classList.toggle("long", figure.textContent.length > 9);
     }
