@@ -51,7 +51,9 @@ def test_kernel_models_of_many_rows_use_landmarks(monkeypatch, exact_rows, landm
     assert (fitted.estimator.solver != "auto") == landmarks
 
 
-@pytest.mark.parametrize(("screened", "searched"), [(320, [(320, 4)]), (100, [(100, 4), (320, 1)])])
+@pytest.mark.parametrize(
+    ("screened", "searched"), [(320, 4 * [(320, 1)]), (100, [*4 * [(100, 1)], (320, 1)])]
+)
 def test_the_width_of_the_kernel_is_selected_on_few_rows(monkeypatch, screened, searched):
     monkeypatch.setattr(selecting, "_SCREENED_ROWS", screened)
     seen, original = [], selecting.ParityKernelRidgeCV._choose
@@ -72,6 +74,16 @@ def test_what_is_selected_is_what_the_search_selects():
     search = selecting.ParityRidgeCV().fit(rows.X, rows.y, **rows.metadata)
     assert fitted.estimator.alpha == search.alpha_
     assert f"penalty {search.alpha_:.3g}" in fitted.selection
+
+
+def test_widths_one_after_the_other_are_those_of_one_search():
+    fitted = fit_table(coded(noise=3.0), Roles("y", ("sex",)), model="kernel")
+    rows = fitted.table.train
+    gammas = [width / rows.X.shape[1] for width in selecting._WIDTHS]
+    search = selecting.ParityKernelRidgeCV(kernel="rbf", fit_intercept=True, gammas=gammas)
+    search.fit(rows.X, rows.y, **rows.metadata)
+    assert fitted.estimator.gamma == search.gamma_
+    assert fitted.estimator.alpha == search.alpha_
 
 
 def test_large_kernel_models_have_500_landmarks(monkeypatch):

@@ -325,7 +325,7 @@ def working(command: Callable[..., None], quiet: bool = False) -> Iterator[Calla
             hidden = not console.is_terminal
             with Progress(*columns, console=console, transient=True, disable=hidden) as shown:
                 task = shown.add_task("reading", total=None)
-                yield lambda message: shown.update(task, description=message)
+                yield lambda message: shown.update(task, description=message, refresh=True)
     finally:
         for line in {} if quiet else lines:
             print(line, file=sys.stderr)

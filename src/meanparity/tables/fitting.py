@@ -15,11 +15,12 @@ from meanparity.data.pool import Pool
 from meanparity.exceptions import warn
 from meanparity.tables.encoding import EncodedTable
 from meanparity.tables.large_files import fit_batches, predict_batches, sample_rows
-from meanparity.tables.losses import LOSSES, check_loss
+from meanparity.tables.losses import LOSSES, check_loss, suitable_loss
 from meanparity.tables.model import TableModel, predict_rows, slider_of
 from meanparity.tables.reading import TableFile
 from meanparity.tables.roles import Roles
-from meanparity.tables.selecting import MODELS, select_estimator, select_loss
+from meanparity.tables.selecting import LOSS, MODELS, select_estimator, select_loss, selection_steps
+from meanparity.tables.steps import Steps
 from meanparity.tradeoff.budgets import Kind
 
 
@@ -78,7 +79,8 @@ def fit_table(
     layout : Layout
         How text files are written, if that should not be found out.
     progress : callable, optional
-        Receives messages about what is being done.
+        Receives messages about what is being done. From the choice of a model on, they begin with
+        the number of the step and the number of steps.
 
     Returns
     -------
@@ -120,7 +122,11 @@ def fit_table(
         pool = TableFile(pool, roles.groups, layout).read(texts)
     pool_rows = None if pool is None else table.encode_pool(pool)
     encoded_pool = None if pool_rows is None else Pool(pool_rows.X, **pool_rows.metadata)
-    progress("selecting the model")
+    in_memory, mixed = large_file is None, unfairness not in (0.0, 1.0)
+    names = selection_steps(len(table.train.X), model)
+    if in_memory and not mixed and suitable_loss(loss, table.train.y) != "squared":
+        names.append(LOSS)
+    progress = Steps([*names, "fitting", "predicting"], progress)
     constraint = MeanParity(
         continuous=table.continuous, degree=degree, missing=missing, min_group_size=min_group_size
     )
@@ -133,10 +139,9 @@ def fit_table(
         progress=progress,
     )
     squared = estimator
-    if large_file is None and unfairness in (0.0, 1.0):
+    if in_memory and not mixed:
         check_loss(loss, table.train.y, str(roles.target))
-        progress("selecting the loss")
-        estimator, chosen = select_loss(squared, loss, table.train, seed=seed)
+        estimator, chosen = select_loss(squared, loss, table.train, seed=seed, progress=progress)
         if estimator is not squared:  # which has a penalty of its own
             selection = re.sub(r", penalty [^,;]+", "", selection, count=1)
         selection += f"; {chosen}" if chosen else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,7 @@ KINDS = {
 }
 _PENALTIES = (0.3, 3.0, 30.0)
 _FOLDS = 3
+FITS = _FOLDS * len(_PENALTIES)  # of `select_penalty`
 _LONG_TAIL = 1.0  # skewness
 
 
@@ -46,6 +48,11 @@ def recognise_loss(y: FloatArray) -> str:
     if low > 0 and spread > 0 and ((y - y.mean()) ** 3).mean() > _LONG_TAIL * spread**3:
         return "gamma"
     return "squared"
+
+
+def suitable_loss(loss: str, y: FloatArray) -> str:
+    """The loss that is meant: with "auto", the one for the kind of outcome."""
+    return recognise_loss(y) if loss == "auto" else loss
 
 
 def check_loss(loss: str, y: FloatArray, target: str) -> None:
@@ -95,21 +102,41 @@ def predict_ends(estimator: Any, X: FloatArray) -> FloatArray:
 
 
 def select_penalty(
-    loss: str, rows: EncodedRows, space: dict[str, Any], constraint: MeanParity, seed: int
+    loss: str,
+    rows: EncodedRows,
+    space: dict[str, Any],
+    constraint: MeanParity,
+    seed: int,
+    done: Callable[[int], None] = lambda fits: None,
 ) -> tuple[Any, float]:
-    """The estimator with the smallest squared error on three folds, and this error."""
+    """The estimator with the smallest squared error on three folds, and this error.
+
+    `done` receives the number of fits after each.
+    """
     candidates = [make_estimator(loss, alpha, space, constraint) for alpha in _PENALTIES]
-    errors = [error_on_folds(candidate, rows, seed) for candidate in candidates]
+    errors = []
+    for number, candidate in enumerate(candidates):
+        before = _FOLDS * number
+        errors.append(error_on_folds(candidate, rows, seed, lambda n, b=before: done(b + n)))
+        done(before + _FOLDS)  # of a candidate that fails, not all folds are fitted
     best = int(np.argmin(errors))
     return candidates[best], errors[best]
 
 
-def error_on_folds(estimator: Any, rows: EncodedRows, seed: int) -> float:
+def error_on_folds(
+    estimator: Any,
+    rows: EncodedRows,
+    seed: int,
+    done: Callable[[int], None] = lambda folds: None,
+) -> float:
     """Mean squared error on three folds; infinite where a fit fails."""
     weights = rows.metadata.get("sample_weight")
     weights = np.ones(len(rows.y)) if weights is None else np.asarray(weights, dtype=float)
     errors = np.zeros(len(rows.y))
-    for train, test in KFold(_FOLDS, shuffle=True, random_state=seed).split(rows.X):
+    splits = KFold(_FOLDS, shuffle=True, random_state=seed).split(rows.X)
+    for number, (train, test) in enumerate(splits):
+        if number:
+            done(number)
         part = rows.take(train)
         try:
             with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):

@@ -19,7 +19,8 @@ from meanparity.estimators import (
 from meanparity.exceptions import ParityWarning
 from meanparity.solvers import Nystrom
 from meanparity.tables.encoding import EncodedRows
-from meanparity.tables.losses import KINDS, error_on_folds, recognise_loss, select_penalty
+from meanparity.tables.losses import FITS, KINDS, error_on_folds, select_penalty, suitable_loss
+from meanparity.tables.steps import in_pieces
 
 MODELS = ("auto", "linear", "kernel")
 _EXACT_ROWS = 2_000  # up to this many rows the kernel model is exact
@@ -32,6 +33,26 @@ _EXACT_LOSS_ROWS = 1_000  # up to this many rows a kernel model with another los
 _SCREENED_ROWS = 2_500  # the width is selected on at most this many rows,
 _SCREENED_LANDMARKS = 200  # with this many landmarks
 _WIDTHS = (0.1, 0.3, 1.0, 3.0)  # candidates for gamma, times the number of columns
+
+
+LINEAR = "selecting the penalty of a linear model"
+WIDTH = "selecting the width of the kernel on a sample"
+KERNEL = "selecting the penalty of a kernel model"
+LOSS = "selecting the loss"
+
+
+def selection_steps(n: int, model: str) -> list[str]:
+    """The steps of `select_estimator` for n rows.
+
+    Examples
+    --------
+    >>> selection_steps(1000, "auto")
+    ['selecting the penalty of a linear model', 'selecting the penalty of a kernel model']
+    """
+    linear = [LINEAR] if model in ("auto", "linear") else []
+    if model == "linear":
+        return linear
+    return [*linear, *([WIDTH] if n > _SCREENED_ROWS else []), KERNEL]
 
 
 def select_estimator(
@@ -73,7 +94,7 @@ def select_estimator(
     cv = None if cells <= _MOST_CELLS else 5
     candidates: dict[str, tuple[float, Any, str]] = {}
     if model in ("auto", "linear"):
-        progress("selecting the penalty of a linear model")
+        progress(LINEAR)
         search: Any = ParityRidgeCV(cv=cv, **options)
         chosen, error = _chosen(search, rows)
         linear = ParityRidge(alpha=chosen["alpha"], **options)
@@ -86,14 +107,12 @@ def select_estimator(
             landmarks = f", {_LANDMARKS} landmarks"
         gammas = [width / d for width in _WIDTHS]
         if len(rows.X) > _SCREENED_ROWS:
-            progress("selecting the width of the kernel on a sample")
             few = _sample(rows, _SCREENED_ROWS, seed)
             solver = Nystrom(_SCREENED_LANDMARKS, landmarks="uniform", random_state=seed)
             screen = ParityKernelRidgeCV(gammas=gammas, cv=cv, **options).set_params(solver=solver)
-            gammas = [_chosen(screen, few)[0]["gamma"]]
-        progress("selecting the penalty of a kernel model")
+            gammas = [_chosen_width(screen, few, WIDTH, progress)[0]["gamma"]]
         search = ParityKernelRidgeCV(gammas=gammas, cv=cv, **options)
-        chosen, error = _chosen(search, rows)
+        chosen, error = _chosen_width(search, rows, KERNEL, progress)
         alpha, gamma = chosen["alpha"], chosen["gamma"]
         kernel = ParityKernelRidge(alpha=alpha, gamma=gamma, **options)
         description = f"RBF kernel, gamma {gamma:.3g}, penalty {alpha:.3g}{landmarks}"
@@ -108,7 +127,14 @@ def select_estimator(
     return estimator, description
 
 
-def select_loss(estimator: Any, loss: str, rows: EncodedRows, *, seed: int = 0) -> tuple[Any, str]:
+def select_loss(
+    estimator: Any,
+    loss: str,
+    rows: EncodedRows,
+    *,
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda message: None,
+) -> tuple[Any, str]:
     """Select the penalty of another loss, or keep the squared error if that predicts better.
 
     Parameters
@@ -122,6 +148,8 @@ def select_loss(estimator: Any, loss: str, rows: EncodedRows, *, seed: int = 0) 
         Training rows.
     seed : int, default=0
         Random seed of the folds.
+    progress : callable, optional
+        Receives messages about what is being done.
 
     Returns
     -------
@@ -130,7 +158,7 @@ def select_loss(estimator: Any, loss: str, rows: EncodedRows, *, seed: int = 0) 
     description : str
         What was selected, and how; empty if there was nothing to select.
     """
-    suitable = recognise_loss(rows.y) if loss == "auto" else loss
+    suitable = suitable_loss(loss, rows.y)
     if suitable == "squared":
         return estimator, ""
     few = _sample(rows, _LOSS_ROWS, seed)
@@ -140,7 +168,9 @@ def select_loss(estimator: Any, loss: str, rows: EncodedRows, *, seed: int = 0) 
         space = {"kernel": "rbf", "gamma": estimator.gamma, "fit_intercept": True}
     solver = Nystrom(_LOSS_LANDMARKS, landmarks="uniform", random_state=seed)
     landmarks: dict[str, Any] = {"solver": solver} if kernel else {}
-    other, error = select_penalty(suitable, few, space | landmarks, estimator.constraint, seed)
+    done = in_pieces(LOSS, FITS, "fits", progress)
+    space |= landmarks
+    other, error = select_penalty(suitable, few, space, estimator.constraint, seed, done)
     other = clone(other)
     if kernel:
         large = len(rows.X) > _EXACT_LOSS_ROWS
@@ -167,6 +197,21 @@ def _sample(rows: EncodedRows, size: int, seed: int) -> EncodedRows:
     if n <= size:
         return rows
     return rows.take(np.sort(np.random.default_rng(seed).permutation(n)[:size]))
+
+
+def _chosen_width(
+    search: Any, rows: EncodedRows, step: str, progress: Callable[[str], None]
+) -> tuple[dict[str, Any], float]:
+    """The same for a kernel, one width after the other, with a message after each."""
+    widths = search.gammas
+    if len(widths) == 1:
+        progress(step)
+        return _chosen(search, rows)
+    done, found = in_pieces(step, len(widths), "widths", progress), []
+    for number, gamma in enumerate(widths, 1):
+        found.append(_chosen(clone(search).set_params(gammas=[gamma]), rows))
+        done(number)
+    return min(found, key=lambda one: one[1])
 
 
 def _chosen(search: Any, rows: EncodedRows) -> tuple[dict[str, Any], float]:
