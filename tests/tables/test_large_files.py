@@ -56,7 +56,9 @@ def test_progress_says_how_many_rows_are_done_and_what_is_left(small_batches, pa
     fit_table(path, ROLES, model="linear", progress=said.append)
     passes = {"fitting": [], "predicting": []}
     for message in said:
-        found = re.fullmatch(r"step \d of 3: (\w+): ([\d,]+) of 1,000 rows, about \d+ s left", message)
+        found = re.fullmatch(
+            r"step \d of 3: (\w+): ([\d,]+) of 1,000 rows, about \d+ s left", message
+        )
         if found:
             passes[found[1]].append(int(found[2].replace(",", "")))
     for done in passes.values():

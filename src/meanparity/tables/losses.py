@@ -116,9 +116,8 @@ def select_penalty(
     candidates = [make_estimator(loss, alpha, space, constraint) for alpha in _PENALTIES]
     errors = []
     for number, candidate in enumerate(candidates):
-        before = _FOLDS * number
-        errors.append(error_on_folds(candidate, rows, seed, lambda n, b=before: done(b + n)))
-        done(before + _FOLDS)  # of a candidate that fails, not all folds are fitted
+        errors.append(error_on_folds(candidate, rows, seed, done, _FOLDS * number))
+        done(_FOLDS * (number + 1))  # of a candidate that fails, not all folds are fitted
     best = int(np.argmin(errors))
     return candidates[best], errors[best]
 
@@ -127,16 +126,20 @@ def error_on_folds(
     estimator: Any,
     rows: EncodedRows,
     seed: int,
-    done: Callable[[int], None] = lambda folds: None,
+    done: Callable[[int], None] = lambda fits: None,
+    before: int = 0,
 ) -> float:
-    """Mean squared error on three folds; infinite where a fit fails."""
+    """Mean squared error on three folds; infinite where a fit fails.
+
+    `done` receives the number of fits, of which there have been some `before`.
+    """
     weights = rows.metadata.get("sample_weight")
     weights = np.ones(len(rows.y)) if weights is None else np.asarray(weights, dtype=float)
     errors = np.zeros(len(rows.y))
     splits = KFold(_FOLDS, shuffle=True, random_state=seed).split(rows.X)
     for number, (train, test) in enumerate(splits):
         if number:
-            done(number)
+            done(before + number)
         part = rows.take(train)
         try:
             with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
