@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.model_selection import train_test_split
 
 from meanparity import (
     MeanParity,
@@ -505,6 +506,34 @@ def test_gamma_is_the_number_that_the_kernel_used(data):
         assert np.allclose(named.predict(X), found[kernel].predict(X), rtol=0, atol=1e-12)
     two = Kernel("rbf", columns=[0, 1])
     assert ParityKernelRidgeCV(kernel=two).fit(X, y, sensitive_features=s).gamma_ == 0.5
+
+
+def test_rows_that_are_shifted_against_each_other_are_refused(data):
+    """A run of numbers beside the default index; pieces that were reset are not refused."""
+    X, y, s = data
+    frame, outcome, column = pd.DataFrame(X), pd.Series(y), pd.Series(s, name="s")
+    model = ParityRidge()
+    for first in (1, 5, 14):  # rows that remain overlap
+        late, early = slice(first, None), slice(None, -first)
+        wrong, right = column.iloc[early], column.iloc[late]
+        with pytest.raises(ValueError, match=f"labelled 0 there and {first} in X"):
+            model.fit(frame.iloc[late], outcome.iloc[late], sensitive_features=wrong)
+        model.fit(frame.iloc[late], outcome.iloc[late], sensitive_features=right)
+        with pytest.raises(ValueError, match="y has another index than X"):
+            model.fit(frame.iloc[early], outcome.iloc[late], sensitive_features=s[early])
+        reset = column.iloc[late].reset_index(drop=True)
+        with pytest.raises(ValueError, match="sensitive_features has another index than X"):
+            model.fit(frame.iloc[late], outcome.iloc[late], sensitive_features=reset)
+        model.fit(frame.iloc[late], outcome.iloc[late], sensitive_features=reset.to_numpy())
+    later = frame.iloc[15:]  # shares no label with the default index of 15 rows
+    model.fit(later, outcome.iloc[15:], sensitive_features=column.iloc[15:].reset_index(drop=True))
+    for seed in range(3):
+        for piece in train_test_split(frame, random_state=seed, test_size=0.3):
+            groups = column.loc[piece.index].reset_index(drop=True)
+            model.fit(piece, outcome.loc[piece.index], sensitive_features=groups)
+    holes = frame[np.arange(30) % 5 > 0]
+    model.fit(holes, outcome[holes.index], sensitive_features=column[:24])
+    refuse_other_order(X=pd.Series(dtype=float), y=pd.Series(0.0, pd.Index([], dtype=object)))
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,12 @@ def refuse_other_order(**given: Any) -> None:
     """Refuse pandas objects whose indexes say that their rows are not the same, in one order.
 
     Rows are matched by position. An index in another order, or with other labels, would give each
-    row the values of another one. A default index (0, 1, 2, ...) says nothing about rows, unless
-    the other index is a permutation of it.
+    row the values of another one. A default index (0, 1, 2, ...) says nothing about rows: it is
+    what `reset_index` leaves, for instance of a piece that `train_test_split` returned. There are
+    two exceptions, which look like mistakes: the other index is a permutation of it, or it is a run
+    of consecutive numbers that overlaps it, such as 5, 6, 7, ... of ``X.iloc[5:]`` beside
+    ``s.iloc[:-5]``. A piece that was reset on purpose beside such a run has to be passed without
+    its index.
 
     Parameters
     ----------
@@ -69,13 +73,20 @@ def _label(label: Any) -> str:
 
 
 def _says_nothing(first: Any, second: Any) -> bool:
-    """Whether one of two different indexes is the default one, and the other no order of it."""
+    """Whether one of two different indexes is the default one, and the other not made from it.
+
+    An index is made from the default one by permuting it, or by shifting it by fewer than all rows.
+    """
     default = np.arange(len(first))
     for one, other in ((first, second), (second, first)):
         if not np.array_equal(one, default):
             continue
-        numbers = other.dtype.kind in "iuf"
-        return not (numbers and np.array_equal(np.sort(np.asarray(other)), default))
+        if other.dtype.kind not in "iuf":
+            return True
+        numbers = np.asarray(other)
+        shifted = len(default) > 0 and bool(np.abs(numbers[0]) < len(default))
+        is_run = shifted and np.array_equal(numbers - numbers[0], default)
+        return not (is_run or np.array_equal(np.sort(numbers), default))
     return False
 
 
