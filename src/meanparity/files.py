@@ -76,6 +76,10 @@ def pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
 
 def read_packed(path: str | os.PathLike[str], what: str) -> Packed:
     """Header and arrays in a file that `pack` wrote; see `unpack`."""
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"There is no {what} {os.fspath(path)!r}.")
+    if os.path.isdir(path):
+        raise ValueError(f"{os.fspath(path)!r} is a folder. Pass a {what}.")
     size = os.stat(path).st_size
     require_memory(2 * size, what=f"Reading {path}", advice="It may not be what it should be.")
     return unpack(Path(path).read_bytes(), str(path), what)

@@ -398,6 +398,10 @@ def test_bad_settings_speak(folder, tmp_path):
         )
     with pytest.raises(ValueError, match="is not a model file of meanparity"):
         run("predict", people, people, "-o", tmp_path / "s.csv")
+    with pytest.raises(FileNotFoundError, match=r"^There is no model file 'nomodel'\.$"):
+        run("predict", "nomodel", people, "-o", tmp_path / "s.csv")
+    with pytest.raises(ValueError, match=r"is a folder\. Pass a model file\.$"):
+        run("predict", tmp_path, people, "-o", tmp_path / "s.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
 
 
