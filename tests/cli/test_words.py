@@ -16,6 +16,7 @@ import meanparity
 from meanparity import audit, baselines, constraints, estimators, kernels, losses, metrics, solvers
 from meanparity.cli.app import app
 from meanparity.cli.words import in_commands
+from meanparity.estimators._price import Price
 
 PACKAGE = Path(meanparity.__file__).parent
 # Rooms whose errors are about tables and options; other rooms check parameters that only Python has
@@ -170,3 +171,17 @@ def test_parameters_of_commands_are_their_options():
         function = command.callback.__wrapped__ if name != "datasets" else command.callback
         named = {f"--{parameter.replace('_', '-')}" for parameter in function.__annotations__}
         assert options <= named, name
+
+
+def test_advice_about_a_large_price_is_in_the_options_of_the_command():
+    constant = Price(0.5, 0.0, 0.4).note("Only a constant is left")
+    avoidable, needed = Price(0.5, 0.1, 0.45).note(), Price(0.5, 0.2, 0.25).note()
+    fit, compare = {"--model", "--max-gap", "--unfairness", "--exclude-sensitive"}, {"--setting"}
+    kernel = "Pass --setting kernel if the methods are linear."
+    assert in_commands(constant, compare).endswith(f"keep 40%. {kernel}")
+    assert in_commands(constant, fit).endswith("more columns, or --model kernel.")
+    assert in_commands(avoidable, compare).endswith(f"closes the gaps. {kernel}")
+    limits = "or leave part of the gaps with --max-gap or --unfairness."
+    for text in (avoidable, needed, Price(0.5, 0.2).note()):
+        assert in_commands(text, fit).endswith(limits)
+        assert "features" not in in_commands(text, fit).replace("among the features", "")

@@ -644,12 +644,27 @@ def test_what_the_note_advises_is_not_noted(recwarn):
     ParityAdjusted(DecisionTreeRegressor(max_depth=4)).fit(with_s, y, sensitive_features=s)
     tree = DecisionTreeRegressor(max_depth=4)
     ParityAdjusted(tree, correction="groups").fit(X, y, sensitive_features=s)
-    # parity that costs much, but no more than it has to
-    outcome = 3.0 * (s == "M") + 0.1 * y
-    ParityRidge().fit(with_s, outcome, sensitive_features=s)
     assert not [told for told in recwarn if "Parity costs much" in str(told.message)]
     ParityRidge().fit(X, y, sensitive_features=s)
     assert [told for told in recwarn if "Parity costs much" in str(told.message)]
+
+
+@pytest.mark.filterwarnings("default:Parity costs much:meanparity.exceptions.ParityWarning")
+def test_a_price_that_has_to_be_paid_is_noted_as_such():
+    X, y, s = scores_by_group()
+    with_s = X.assign(male=(s == "M") * 1.0)
+    outcome = 3.0 * (s == "M") + 0.1 * y
+    with pytest.warns(ParityWarning, match="Parity costs much") as noted:
+        model = ParityRidge().fit(with_s, outcome, sensitive_features=s)
+    (message,) = [str(w.message) for w in noted]
+    before = model.tradeoff_.at(1.0).predict(with_s)
+    shifted = before - pd.Series(before).groupby(s).transform("mean") + before.mean()
+    found = [r2_score(outcome, values) for values in (model.predict(with_s), before, shifted)]
+    assert shares_in(message) == pytest.approx(found, abs=0.0051)
+    assert found[1] - found[2] >= 0.5 * (found[1] - found[0])
+    assert "At least half of what is lost is the price of parity itself." in message
+    assert "max_gap or unfairness" in message
+    assert "No small change" not in message
 
 
 @pytest.mark.filterwarnings("default:With parity:meanparity.exceptions.ParityWarning")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +12,7 @@ import sklearn
 from scipy import stats
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.linear_model import RidgeCV
+from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
@@ -26,6 +29,7 @@ from meanparity import (
     ParityRidgeCV,
     SmallestLoss,
 )
+from meanparity.estimators._price import Price
 from meanparity.exceptions import ParityWarning
 from meanparity.metrics import max_mean_gap
 
@@ -69,9 +73,14 @@ def test_leave_one_out_is_that_of_brute_force(kind, unfairness, data):
     assert list(results.param_alpha) == ALPHAS
     assert results.mean_squared_error.tolist() == pytest.approx([e[0] for e in expected], rel=1e-9)
     assert results.max_gap.tolist() == pytest.approx([e[1] for e in expected], rel=1e-7)
-    assert search.alpha_ == ALPHAS[np.argmin([e[0] for e in expected])]
-    assert search.best_score_ == pytest.approx(-min(e[0] for e in expected))
-    assert results.rank_mean_squared_error[search.best_index_] == 1
+    free = [held_out(model.set_params(alpha=a, unfairness=1.0), X, y, s, splits)[0] for a in ALPHAS]
+    found = results.unconstrained_mean_squared_error.tolist()
+    assert found == pytest.approx(free, rel=1e-9)
+    losses = np.array([e[0] for e in expected])
+    ties = np.flatnonzero(losses <= 1.001 * losses.min())  # the free model decides between them
+    best = ties[np.argmin(np.array(free)[ties])]
+    assert search.alpha_ == ALPHAS[best]
+    assert search.best_score_ == pytest.approx(-losses[best])
 
 
 @pytest.mark.parametrize("kind", PAIRS)
@@ -378,3 +387,105 @@ def test_more_columns_than_rows(rank, offset):
         search.fit(X, y, sensitive_features=s)
         found = search.cv_results_["mean_squared_error"]
         assert found == pytest.approx(expected, rel=1e-6 if offset else 1e-9)
+
+
+# --- the price of parity, and nearly equal losses
+
+
+def by_grade(n=400, seed=0):
+    """Outcomes that differ between groups: parity in three grades leaves a linear model nothing."""
+    rng = np.random.default_rng(seed)
+    s, grade = rng.choice(["f", "m"], n, p=[0.3, 0.7]), rng.choice(["A", "B", "C"], n)
+    education = rng.integers(8, 20, n)
+    y = 5 + 0.6 * education + 2 * (s == "m") + 2 * rng.standard_normal(n)
+    X = pd.DataFrame({"edu": education, "male": s == "m", "b": grade == "B", "c": grade == "C"})
+    return X.astype(float), y, s, grade
+
+
+def told_by(model, *data, **people):
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        model.fit(*data, **people)
+    return [str(warning.message) for warning in noted if warning.category is ParityWarning]
+
+
+@pytest.mark.parametrize("cv", [None, 5])
+def test_the_price_is_that_against_the_best_model_without_the_constraint(cv):
+    X, y, s, grade = by_grade()
+    alphas = [1.0, 1e4, 1e6]
+    people = {"sensitive_features": s, "control_features": grade}
+    model = ParityRidgeCV(alphas=alphas, cv=cv)
+    (told,) = told_by(model, X, y, **people)  # one warning, although two things are wrong
+    free = ParityRidgeCV(alphas=alphas, cv=cv, unfairness=1.0)
+    assert not told_by(free, X, y, **people)
+    assert free.alpha_ == 1.0
+    variance = y.var()
+    best = 1 - free.cv_results_["mean_squared_error"].min() / variance
+    assert model.cv_results_["unconstrained_mean_squared_error"].tolist() == pytest.approx(
+        free.cv_results_["mean_squared_error"].tolist()
+    )
+    assert told.startswith("Only a constant in each stratum of control meets all 3 conditions")
+    assert "explains nothing" in told
+    assert "less than a constant" not in told
+    where = f"the best model without the constraint (penalty 1) {100 * best:.0f}%"
+    assert where in told
+    (kept,) = re.findall(r"A shift of each group would keep (\d+)%", told)
+    splits = [(np.delete(np.arange(400), i), [i]) for i in range(400)]
+    splits = splits if cv is None else list(KFold(cv).split(X))
+    predicted = np.empty(400)
+    for train, test in splits:
+        ols = Ridge(alpha=1.0).fit(X.to_numpy()[train], y[train])
+        predicted[test] = ols.predict(X.to_numpy()[test])
+    frame = pd.DataFrame({"p": predicted, "s": s, "g": grade})
+    gap = frame.groupby(["g", "s"])["p"].transform("mean") - frame.groupby("g")["p"].transform(
+        "mean"
+    )
+    least = np.mean((y - predicted + gap) ** 2)
+    assert int(kept) == pytest.approx(100 * (1 - least / variance), abs=0.51)
+
+
+def test_what_explains_a_constant_is_nothing_and_below_it_less():
+    told = str(Price(0.5, -1e-10))
+    assert "the model explains nothing, and" in told
+    assert "the model explains less than a constant does, and" in str(Price(0.5, -1e-8))
+    assert "the model explains nothing, and" in str(Price(0.5, -4e-3, rounding=5e-3))
+    assert "the model explains 1% of the variance of y, and" in str(Price(0.5, 0.01))
+    of_loss = "the mean poisson loss of the model is {} that of the best constant, and"
+    assert of_loss.format("no less than") in str(Price(0.5, 0.0, loss="poisson"))
+    assert of_loss.format("above") in str(Price(0.5, -0.01, loss="poisson"))
+    assert "the model explains nothing, and" in Price(0.5, -0.1).note("Only a constant is left")
+    assert Price(0.5, 0.4).note() == ""
+    assert Price(0.09, -1.0).note() == ""  # nothing worth losing
+    assert "Add the sensitive columns" in Price(0.5, 0.3).note()
+    assert "price of parity itself" in Price(0.5, 0.3, 0.35).note()
+    assert "No small change" in Price(0.5, 0.1, 0.45).note()
+
+
+def test_nearly_equal_losses_are_decided_by_the_free_model():
+    choose = SmallestLoss().choose
+    losses, gaps = np.array([1.0009, 1.0005, 1.0, 1.002]), np.array([0.5, 0.1, 0.1, 0.1])
+    free = np.array([0.2, 0.3, 0.9, 0.1])
+    assert choose(losses, gaps) == 2
+    assert choose(losses, gaps, free) == 0
+    assert choose(losses, gaps, losses) == 2  # without a constraint nothing changes
+    assert SmallestLoss(max_gap=0.3).choose(losses, gaps, free) == 1
+    with pytest.warns(ParityWarning, match="No candidate is shown"):
+        assert SmallestLoss(max_gap=0.01).choose(losses, gaps, free) == 3
+    failed = np.full(2, np.inf)
+    assert choose(failed, failed, np.zeros(2)) == 1
+
+
+@pytest.mark.parametrize("cv", [None, 5])
+def test_a_model_that_is_constant_at_any_penalty_takes_one_that_suits_the_free_one(cv):
+    X, y, s, _ = by_grade()
+    alphas = np.logspace(0, 7, 15)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ParityWarning)
+        model = ParityRidgeCV(alphas=alphas, cv=cv)
+        model.fit(X[["male"]], y, sensitive_features=s)
+        free = ParityRidgeCV(alphas=alphas, cv=cv, unfairness=1.0)
+        free.fit(X[["male"]], y, sensitive_features=s)
+    losses = model.cv_results_["mean_squared_error"]
+    assert np.ptp(losses) < 1e-3 * losses.min()
+    assert model.alpha_ == free.alpha_ < alphas.max()
+    assert model.best_score_ == -losses[model.best_index_]

@@ -58,9 +58,9 @@ def held_out(search, X, y, people, folds=selection.folds):
     seen = []
 
     def keep(constraint, data, predictions, scoring):
-        pairs = list(predictions)
-        seen.extend(predicted for _, predicted in pairs)
-        return selection.select(constraint, data, iter(pairs), scoring)
+        tried = list(predictions)
+        seen.extend(predicted for _, predicted, _ in tried)
+        return selection.select(constraint, data, iter(tried), scoring)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("meanparity.estimators._cv.folds", folds)

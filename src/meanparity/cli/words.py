@@ -48,12 +48,23 @@ _ADVICE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"Raise max_iter or alpha, or scale the features\.",
         "Pass --loss squared, or leave out columns with extreme values (--ignore).",
     ),
-    (r"more features \([^()]*\) or a kernel\.", "more columns, or --model kernel."),
+    # of sentences with options of several commands, the command keeps its own
     (
-        r"Add the sensitive columns to the features, .*try another kernel, or leave part of the "
-        r"gaps with max_gap or unfairness\.",
+        r"more features \([^()]*\) or a kernel\.",
+        "more columns, or --model kernel. Pass --setting kernel if the methods are linear.",
+    ),
+    (
+        r"Add the sensitive columns to the features(?: if they are not among them)?, .*try another "
+        r"kernel, or leave part of the gaps with max_gap or unfairness\.",
         "Try --model kernel if the model is linear, keep the sensitive columns among the features "
-        "(no --exclude-sensitive), or leave part of the gaps with --max-gap or --unfairness.",
+        "(no --exclude-sensitive), or leave part of the gaps with --max-gap or --unfairness. "
+        "Pass --setting kernel if the methods are linear.",
+    ),
+    (
+        r"add the sensitive columns to the features if they are not among them, or leave part of "
+        r"the gaps with max_gap or unfairness\.",
+        "keep the sensitive columns among the features (no --exclude-sensitive), or leave part of "
+        "the gaps with --max-gap or --unfairness.",
     ),
     (r"above slack=([\d.]+):", r"above the \1 that it was set to:"),
     (

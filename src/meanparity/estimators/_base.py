@@ -27,7 +27,9 @@ from meanparity.data.groups import Cells
 from meanparity.data.rows import Rows
 from meanparity.estimators._messages import (
     check_rows_and_pool,
+    describe_constant,
     is_categorical,
+    is_constant,
     refuse_overflow,
     refuse_unmet,
     warn_about_idle_limit,
@@ -35,8 +37,9 @@ from meanparity.estimators._messages import (
     warn_about_result,
     warn_about_unseen,
 )
-from meanparity.estimators._price import warn_about_cost
+from meanparity.estimators._price import Price, warn_about_cost
 from meanparity.estimators._unseen import Parts, Unseen, pooled_function, promised_function
+from meanparity.exceptions import warn
 from meanparity.kernels.spec import AbstractKernel, Kernel, resolve_kernel
 from meanparity.linalg.parallel import all_threads
 from meanparity.solvers.problem import ConstrainedProblem, Solver, check_solution
@@ -152,13 +155,20 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
             pool_cells=Cells(there.codes, len(there.cells), there.weights),
         )
 
-    def _fit(self, solver: Solver, X: Any, y: Any, **people: Any) -> Solution:
-        """Read, settle the constraint, state the problem, solve, store."""
+    def _fit(
+        self, solver: Solver, X: Any, y: Any, *, price: Price | None = None, **people: Any
+    ) -> Solution:
+        """Read, settle the constraint, state the problem, solve, store.
+
+        A price that was measured on held-out rows is noted in place of that on the rows of fit.
+        """
         constraint = self._checked_constraint()
         data = self._read(constraint, X, y, **people)
-        return self._fit_input(solver, constraint.settle(data.rows), data)
+        return self._fit_input(solver, constraint.settle(data.rows), data, price)
 
-    def _fit_input(self, solver: Solver, constraint: Constraint, data: FitInput) -> Solution:
+    def _fit_input(
+        self, solver: Solver, constraint: Constraint, data: FitInput, price: Price | None = None
+    ) -> Solution:
         """The same for input that has been read, and a constraint that has been settled."""
         with all_threads():
             with np.errstate(over="ignore", invalid="ignore"):  # refused with a message below
@@ -170,7 +180,7 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
                     unseen = Unseen.held_out(constraint, data, problem, solver)
             check_solution(solution, self.solver, problem.Y.shape[1])
             parts = problem.functionals, problem.pool
-            self._store(constraint, data, parts, solution, problem, unseen)
+            self._store(constraint, data, parts, solution, problem, unseen, price)
         return solution
 
     def _store(
@@ -181,6 +191,7 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
         solution: Solution,
         problem: ConstrainedProblem | None = None,
         unseen: Unseen | None = None,
+        price: Price | None = None,
     ) -> None:
         """Store the fitted attributes, and warn about what the fit leaves."""
         rows, single, (functionals, pool) = data.rows, data.single_output, parts
@@ -203,12 +214,17 @@ class ParityEstimator(Documented, BaseEstimator):  # type: ignore[misc]
             function = tradeoff.mixture(float(self.unfairness))
         u = function.unfairness
         closed = 1.0 if u is None else 1 - u
-        warn_about_result(data, *parts, solution, closed, at_parity=u == 0.0)
+        warn_about_result(data, *parts, solution, closed)
+        constant = ""
+        if u == 0.0 and is_constant(data, solution):
+            constant = describe_constant(data, *parts)
         if self.max_gap is not None and u == 1.0:
             warn_about_idle_limit(data, solution)
 
         if single and u is not None:
-            self._warn_about_price(data, functionals, solution, u)
+            self._warn_about_price(data, functionals, solution, u, constant, price)
+        elif constant:
+            warn(Price(0.0, 0.0).note(constant))
         if u in (0.0, 1.0):
             means, gaps = ends[int(u)], of_ends[int(u)]
         else:

@@ -20,6 +20,8 @@ from meanparity.data.fit_input import FitInput, InputOptions, read_fit_input
 from meanparity.data.rows import Rows, Schema, refuse_identifier
 from meanparity.estimators._base import by_name
 from meanparity.estimators._messages import (
+    describe_constant,
+    is_constant,
     pool_to_hold_on,
     refuse_overflow,
     refuse_unused_control,
@@ -28,9 +30,10 @@ from meanparity.estimators._messages import (
     warn_about_input,
     warn_about_result,
 )
-from meanparity.estimators._price import warn_about_price, warn_about_range
+from meanparity.estimators._price import price_of, warn_about_range
 from meanparity.estimators.kernel_ridge import ParityKernelRidge
 from meanparity.estimators.ridge import ParityRidge
+from meanparity.exceptions import warn
 from meanparity.solvers.features import LinearFeatures
 from meanparity.solvers.problem import ConstrainedProblem, check_solution
 from meanparity.solvers.solution import Basis, Solution
@@ -260,7 +263,10 @@ class FunctionCorrection:
         shown = replace(solution, fair=fits[0], free=fits[1], gaps=gaps)
         warn_about_result(data, scaled.functionals, scaled.pool, shown, 1.0)
         if share > 0:
-            _warn_about_harm(data, here, f[:, 0], f[:, 0] + share * g[:, 0], problem.shares)
+            flat = share == 1.0 and is_constant(data, shown)
+            constant = describe_constant(data, here, there) if flat else ""
+            now = f[:, 0] + share * g[:, 0]
+            _warn_about_harm(data, here, f[:, 0], now, problem.shares, constant)
         effect = Effect(
             (here.labels, there.labels),
             gaps[1, :, 0],
@@ -333,14 +339,22 @@ class GroupShifts:
 
 
 def _warn_about_harm(
-    data: FitInput, functionals: Functionals, f: FloatArray, now: FloatArray, shares: FloatArray
+    data: FitInput,
+    functionals: Functionals,
+    f: FloatArray,
+    now: FloatArray,
+    shares: FloatArray,
+    constant: str = "",
 ) -> None:
-    """Predictions, (n,), that a correction makes much worse than it has to."""
+    """Predictions, (n,), that a correction makes much worse; `constant` as in `Price.note`."""
     y = data.Y[:, 0]
     errors = float(shares @ (now - y) ** 2), float(shares @ (f - y) ** 2)
     variance = float(shares @ (y - shares @ y) ** 2)
     free = data.rows.cell_means(f[:, None])[:, 0]
-    warn_about_price(data.rows, functionals, free, errors, variance)
+    without = "without the constraint"
+    price = price_of(data.rows, functionals, free, errors, variance, without=without)
+    if told := price.note(constant):
+        warn(told)
     warn_about_range(now, f, y)
 
 

@@ -24,6 +24,7 @@ from meanparity.estimators.selection import (
     Found,
     SmallestLoss,
     Splits,
+    Tried,
     check_alphas,
     closed_folds,
     default_alphas,
@@ -118,7 +119,7 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
         )
         best = found.candidates[found.best]
         best_estimator = self._model(**best)
-        best_estimator._fit_input(best_estimator._solver(), constraint, data)
+        best_estimator._fit_input(best_estimator._solver(), constraint, data, found.price)
         fitted = {name: value for name, value in vars(best_estimator).items() if name[-1] == "_"}
         fitted |= {f"{name}_": value for name, value in best.items()}
         if "gamma" in best and best["gamma"] is None:
@@ -146,20 +147,18 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
             found = in_solver_features(resolve_solver(model.solver), problem)
             yield space, model, found.in_double_precision()
 
-    def _left_out(
-        self, constraint: Constraint, data: FitInput
-    ) -> Iterator[tuple[Candidate, FloatArray]]:
+    def _left_out(self, constraint: Constraint, data: FitInput) -> Iterator[Tried]:
         left_out = LeftOut.compute(data.rows, constraint)  # the same for every kernel
         for space, model, problem in self._candidates(constraint, data):
             smoother = Smoother.from_problem(problem, resolve_solver(model.solver))
             scale = float(smoother.values.sum()) / len(problem.Y)
             tried = leave_one_out(left_out, problem, smoother, self._alphas(scale), self.unfairness)
-            for alpha, predicted in tried:
-                yield {"alpha": alpha, **space}, predicted
+            for alpha, predicted, free in tried:
+                yield {"alpha": alpha, **space}, predicted, free
 
     def _folds(
         self, constraint: Constraint, settled: Constraint, data: FitInput, splits: Splits
-    ) -> Iterator[tuple[Candidate, FloatArray]]:
+    ) -> Iterator[Tried]:
         """The constraint is settled again in each fold."""
         for space, model, problem in self._candidates(settled, data):
             alphas = self._alphas(kernel_scale(problem) if self.alphas is None else 1.0)
@@ -169,8 +168,8 @@ class CrossValidated(Reporting, Documented, MultiOutputMixin, RegressorMixin, Ba
                 tried = closed_folds(constraint, data, problem, splits, alphas, self.unfairness)
             else:
                 tried = folds(model, constraint, data, splits, alphas)
-            for alpha, predicted in tried:
-                yield {"alpha": float(alpha), **space}, predicted
+            for alpha, predicted, free in tried:
+                yield {"alpha": float(alpha), **space}, predicted, free
 
     def _alphas(self, scale: float) -> FloatArray:
         return default_alphas(scale) if self.alphas is None else check_alphas(self.alphas)

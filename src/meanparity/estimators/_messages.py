@@ -121,13 +121,11 @@ def warn_about_result(
     pool: Functionals,
     solution: Solution,
     closed: float,
-    *,
-    at_parity: bool = True,
 ) -> None:
-    """Gaps that are left, rows of the pool that are out of place, and constant models.
+    """Gaps that are left, and rows of the pool that are out of place.
 
     `closed` is the share of the way from the free fit to parity that the model goes, if it is on
-    that way, and `at_parity` says whether it is at its end.
+    that way.
     """
     parts, fair, free = (functionals, pool), solution.fair, solution.free
     conditions = sum(map(len, parts)) if any(part.targets.any() for part in parts) else 0
@@ -149,16 +147,17 @@ def warn_about_result(
                 "these rows are unlike the training rows, and little keeps the fit from using "
                 "them to meet the constraint. Raise alpha."
             )
-    if at_parity and _is_constant(data, solution):
-        control = ", ".join(data.rows.schema.control)
-        constant = f"a constant in each stratum of {control}" if control else "a constant"
-        warn(
-            f"Only {constant} meets {all_of(sum(map(len, parts)), 'condition')} "
-            f"({sum(len(part.labels) for part in parts)} gaps): the model "
-            f"at parity predicts the same for everybody{' in a stratum' if control else ''}. Use "
-            "fewer groups or strata, more features (a linear model needs more of them than there "
-            "are conditions) or a kernel."
-        )
+
+
+def describe_constant(data: FitInput, *parts: Functionals) -> str:
+    """Say why the model at parity is a constant."""
+    control = ", ".join(data.rows.schema.control)
+    constant = f"a constant in each stratum of {control}" if control else "a constant"
+    return (
+        f"Only {constant} meets {all_of(sum(map(len, parts)), 'condition')} "
+        f"({sum(len(part.labels) for part in parts)} gaps): the model at parity predicts the same "
+        f"for everybody{' in a stratum' if control else ''}"
+    )
 
 
 def warn_about_idle_limit(data: FitInput, solution: Solution) -> None:
@@ -171,7 +170,7 @@ def warn_about_idle_limit(data: FitInput, solution: Solution) -> None:
         )
 
 
-def _is_constant(data: FitInput, solution: Solution) -> bool:
+def is_constant(data: FitInput, solution: Solution) -> bool:
     """Whether the constrained function, and not the free one, is constant (in each stratum)."""
     fair, free = solution.fair, solution.free
     if fair.fitted is not None and free.fitted is not None:

@@ -1,8 +1,8 @@
-"""What parity costs on the rows of fit, said when it is much more than it has to be."""
+"""What parity costs, said when it is much."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,25 +21,37 @@ from meanparity.solvers.solution import Solution
 _LOST = 1 / 3  # share of the explained variance that is lost
 _EXPLAINED = 0.1  # share of the variance below which a model explains nothing worth losing
 _KEPT = 0.05  # share of the variance below which there is not much to keep
+_ROUNDING = 1e-9  # of the variance: what a constant explains on the rows of fit
 _OUTSIDE = 0.5  # of the range of y, beyond which predictions are out of place
 _STEPS = 50  # of Newton's method, which takes about five
 _FUNCTIONS = "No small change of these functions closes the gaps. Add the sensitive columns to the "
 _ADJUSTED = "use ParityAdjusted(correction='groups') if groups are known when you predict, "
-_OTHERS = "try another kernel, or leave part of the gaps with max_gap or unfairness"
+_LEAVE = "or leave part of the gaps with max_gap or unfairness"
+_OTHERS = f"try another kernel, {_LEAVE}"
 _ADVICE = f"{_FUNCTIONS}features, {_ADJUSTED}{_OTHERS}"
 _ADVICE_WITHOUT_GROUPS = f"{_FUNCTIONS}features, {_OTHERS}"
+_NEEDED = (
+    "At least half of what is lost is the price of parity itself. To lose less, add the "
+    f"sensitive columns to the features if they are not among them, {_LEAVE}"
+)
+_UNKNOWN = f"Add the sensitive columns to the features if they are not among them, {_OTHERS}"
+_OF_CONSTANT = (
+    "Use fewer groups or strata, more features (a linear model needs more of them than there are "
+    "conditions) or a kernel"
+)
 
 
 @dataclass(frozen=True)
 class Price:
-    """Shares of the variance of y that models explain on the rows of fit.
+    """Shares of the variance of y that models explain.
 
     Parameters
     ----------
     free, now : float
         Without the constraint, and with it.
-    least : float
-        With the least change of the free predictions that meets it, which a shift of each group is.
+    least : float or None
+        With the least change of the free predictions that meets it, which a shift of each group is;
+        None if that is not known.
     loss : str
         Name of another loss than the squared error. The shares are then those by which it is below
         the loss of the best constant.
@@ -47,40 +59,76 @@ class Price:
         Sensitive numbers, on whose values such a change depends as well.
     has_groups : bool
         Whether it depends on groups.
+    where : str
+        The rows.
+    without : str
+        What the model is compared with.
+    rounding : float
+        A share within this distance of zero is that of a constant.
     """
 
     free: float
     now: float
-    least: float
+    least: float | None = None
     loss: str = ""
     numbers: tuple[str, ...] = ()
     has_groups: bool = True
+    where: str = "on the rows of fit"
+    without: str = "without the constraint, at the same penalty,"
+    rounding: float = _ROUNDING
 
     @property
-    def is_high(self) -> bool:
+    def is_much(self) -> bool:
+        """Whether a third of what the free model explains is lost, if it explains anything."""
+        return _is_much(self.free, self.now)
+
+    @property
+    def is_avoidable(self) -> bool:
         """Whether more than twice as much is lost as has to be, or less than half is kept."""
+        if self.least is None:
+            return False
         lost, needed = self.free - self.now, max(self.free - self.least, 0.0)
         return lost > 2 * needed or self.least - max(self.now, 0.0) > max(self.now, _KEPT)
 
     def __str__(self) -> str:
         if self.loss:
-            now = f"{100 * self.now:.0f}% below" if self.now > 0 else "above"
-            return (
-                f"Parity costs much: on the rows of fit the mean {self.loss} loss of the model is "
-                f"{now} that of the best constant, and without the constraint "
-                f"{100 * self.free:.0f}% below it. With {self._shift} it would be "
-                f"{100 * self.least:.0f}% below"
+            if self.now > self.rounding:
+                now = f"{100 * self.now:.0f}% below"
+            else:
+                now = "no less than" if self.now >= -self.rounding else "above"
+            text = (
+                f"{self.where} the mean {self.loss} loss of the model is {now} that of the best "
+                f"constant, and {self.without} {100 * self.free:.0f}% below it"
             )
-        now = (
-            f"{100 * self.now:.0f}% of the variance of y"
-            if self.now > 0
-            else ("less than a constant does")
-        )
-        return (
-            f"Parity costs much: on the rows of fit the model explains {now}, and without the "
-            f"constraint {100 * self.free:.0f}%. {self._shift.capitalize()} would keep "
-            f"{100 * self.least:.0f}%"
-        )
+            if self.least is not None:
+                text += f". With {self._shift} it would be {100 * self.least:.0f}% below"
+            return text
+        if self.now > self.rounding:
+            now = f"{100 * self.now:.0f}% of the variance of y"
+        else:
+            now = "nothing" if self.now >= -self.rounding else "less than a constant does"
+        text = f"{self.where} the model explains {now}, and {self.without} {100 * self.free:.0f}%"
+        if self.least is not None:
+            text += f". {self._shift.capitalize()} would keep {100 * self.least:.0f}%"
+        return text
+
+    def note(self, constant: str = "") -> str:
+        """The warning about it, empty if not much is lost.
+
+        `constant` says that the model is a constant, and why, which is a warning by itself.
+        """
+        if constant:
+            told = str(replace(self, now=max(self.now, 0.0)))  # less is chance
+            of_price = f"{told[0].upper()}{told[1:]}. " if self.is_much else ""
+            return f"{constant}. {of_price}{_OF_CONSTANT}."
+        if not self.is_much:
+            return ""
+        advice = _NEEDED
+        if self.is_avoidable:
+            advice = _ADVICE_WITHOUT_GROUPS if self.numbers or self.loss else _ADVICE
+        elif self.least is None:
+            advice = _UNKNOWN
+        return f"Parity costs much: {self}. {advice}."
 
     @property
     def _shift(self) -> str:
@@ -90,30 +138,45 @@ class Price:
         return f"{values} in each group" if self.has_groups else values
 
 
-def warn_about_cost(data: FitInput, functionals: Functionals, solution: Solution, u: float) -> None:
-    """A ridge model at u of the dial that lost much accuracy, or left the range of y, avoidably."""
-    share = np.array([1 - u, u])
-    errors = float(share @ solution.errors[:, :, 0] @ share), float(solution.errors[1, 1, 0])
-    if _is_much(errors, variance := float(solution.variance[0])):
-        warn_about_price(data.rows, functionals, solution.free.cell_means[:, 0], errors, variance)
-    fair, free = solution.fair.fitted, solution.free.fitted
-    if u == 0.0 and fair is not None and free is not None and data.rows.sizes is None:
-        warn_about_range(fair[:, 0], free[:, 0], data.Y[:, 0])
+def warn_about_cost(
+    data: FitInput,
+    functionals: Functionals,
+    solution: Solution,
+    u: float,
+    constant: str = "",
+    price: Price | None = None,
+) -> None:
+    """A ridge model at u of the dial that lost much accuracy, or left the range of y.
+
+    `price` is that on held-out rows, if it was measured there, and `constant` as in `Price.note`.
+    """
+    if price is None:
+        share, variance = np.array([1 - u, u]), float(solution.variance[0])
+        now, free = float(share @ solution.errors[:, :, 0] @ share), float(solution.errors[1, 1, 0])
+        if constant or (variance > 0 and _is_much(1 - free / variance, 1 - now / variance)):
+            cells = solution.free.cell_means[:, 0]
+            price = price_of(data.rows, functionals, cells, (now, free), variance)
+    if price is not None and (told := price.note(constant)):
+        warn(told)
+    at_parity, before = solution.fair.fitted, solution.free.fitted
+    if u == 0.0 and at_parity is not None and before is not None and data.rows.sizes is None:
+        warn_about_range(at_parity[:, 0], before[:, 0], data.Y[:, 0])
 
 
-def warn_about_price(
+def price_of(
     rows: Rows,
     functionals: Functionals,
     free: FloatArray,
     errors: tuple[float, float],
     variance: float,
-) -> None:
-    """A model that explains much less than without the constraint, where that can be avoided.
+    **words: Any,
+) -> Price:
+    """How much less a model explains than without the constraint.
 
     Parameters
     ----------
     rows : Rows
-        The rows of fit, with y.
+        The rows, with y.
     functionals : Functionals
         The constraint on them.
     free : (k,) array
@@ -122,27 +185,32 @@ def warn_about_price(
         Mean squared errors of the model and of the free one.
     variance : float
         Variance of y.
+    **words
+        `where`, `without` and `rounding` of the price.
     """
-    if not _is_much(errors, variance) or rows.y is None or not _are_shifts(rows, functionals):
-        return
+    if not variance > 0:
+        return Price(0.0, 0.0)
+    price = Price(1 - errors[1] / variance, 1 - errors[0] / variance, **words)
+    if not price.is_much or rows.y is None or not _are_shifts(rows, functionals):
+        return price
     mass = rows.mass / rows.mass.sum()
     sums = np.asarray(functionals.table.T @ (rows.mass * (free - mass @ free)))
     shift = -np.asarray(functionals.table @ sums)
     residual = rows.cell_means(rows.y)[:, 0] - free
     least = errors[1] + mass @ (shift**2 - 2 * residual * shift)
-    price = _price((errors[1], errors[0], float(least)), variance, rows)
-    if price.is_high:
-        warn(f"{price}. {_ADVICE_WITHOUT_GROUPS if price.numbers else _ADVICE}.")
+    return _with_least(price, float(1 - least / variance), rows)
 
 
-def _price(
-    errors: tuple[float, float, float], of_constant: float, rows: Rows, loss: str = ""
-) -> Price:
-    """The price from the errors of the free model, of this one and with a shift of each group."""
-    free, now, least = (1 - error / of_constant for error in errors)
+def _with_least(price: Price, least: float, rows: Rows) -> Price:
+    """The price with what the least change of the free predictions would keep."""
     schema = rows.schema
     grouped = bool(schema.categories or schema.control)
-    return Price(free, now, least, loss, schema.continuous, grouped)
+    return replace(price, least=least, numbers=schema.continuous, has_groups=grouped)
+
+
+def _is_much(free: float, now: float) -> bool:
+    """Whether a third of what the free model explains is lost, if it explains anything."""
+    return free >= _EXPLAINED and free - now >= _LOST * free
 
 
 def _are_shifts(rows: Rows, functionals: Functionals) -> bool:
@@ -151,17 +219,18 @@ def _are_shifts(rows: Rows, functionals: Functionals) -> bool:
     return bool(functionals.count and alike and not functionals.targets.any())
 
 
-def _is_much(errors: tuple[float, float], variance: float) -> bool:
-    """Whether a third of what the free model explains is lost, if it explains anything."""
-    explained, lost = variance - errors[1], errors[0] - errors[1]
-    return explained > 0 and explained >= _EXPLAINED * variance and lost >= _LOST * explained
-
-
-def warn_about_loss(data: Any, functionals: Functionals, solution: Solution, u: float) -> None:
-    """The same for models of another loss."""
+def warn_about_loss(
+    data: Any,
+    functionals: Functionals,
+    solution: Solution,
+    u: float,
+    constant: str = "",
+    _: Price | None = None,
+) -> None:
+    """The same for models of another loss, on the rows of fit."""
     loss, on_response = data.loss, data.on_response
-    if solution.fair.fitted is None or solution.free.fitted is None:
-        return
+    assert solution.fair.fitted is not None
+    assert solution.free.fitted is not None
     y, fair, free = data.Y[:, 0], solution.fair.fitted[:, 0], solution.free.fitted[:, 0]
 
     def mean_loss(score: FloatArray) -> float:
@@ -169,19 +238,22 @@ def warn_about_loss(data: Any, functionals: Functionals, solution: Solution, u: 
             return float(np.average(loss.value(y, score), weights=data.weights))
 
     errors = mean_loss((1 - u) * fair + u * free), mean_loss(free)
+    price = Price(0.0, 0.0)
     # the constant's loss is at least that of the free fit, and nearly always more
     if errors[0] - errors[1] >= _LOST * _EXPLAINED * errors[1]:
         start = loss.start(y, np.ones_like(y) if data.weights is None else data.weights)
         best = minimize_scalar(
             lambda c: mean_loss(np.full_like(y, c)), bracket=(start, start + y.std())
         )
-        shifts = best.fun > 0 and _is_much(errors, best.fun) and _are_shifts(data.rows, functionals)
+        if best.fun > 0:
+            name = loss.name or type(loss).__name__
+            price = Price(1 - errors[1] / best.fun, 1 - errors[0] / best.fun, loss=name)
+        shifts = price.is_much and _are_shifts(data.rows, functionals)
         scores = _shifted(functionals, free, loss, on_response) if shifts else None
         if scores is not None:
-            losses = errors[1], errors[0], mean_loss(scores)
-            price = _price(losses, best.fun, data.rows, loss.name or type(loss).__name__)
-            if price.is_high:
-                warn(f"{price}. {_ADVICE_WITHOUT_GROUPS}.")
+            price = _with_least(price, 1 - mean_loss(scores) / best.fun, data.rows)
+    if told := price.note(constant):
+        warn(told)
     if u == 0.0 and loss.has_response and not loss.is_binary:
         now, before = loss.response(fair), loss.response(free)
         warn_about_range(now, before, y, _ADVICE_WITHOUT_GROUPS)

@@ -266,7 +266,7 @@ class Reporting:
             together take as long as several fits, and need the rows of fit: a model from a file
             does not have these.
         """
-        from meanparity.report.models import report_of_model
+        from meanparity.report.models import AT_SAME_PENALTY, report_of_model
 
         check_is_fitted(self)
         tradeoff = require_tradeoff(self)
@@ -288,6 +288,7 @@ class Reporting:
             target=target,
             constrained=constrained,
             min_cell=min_cell,
+            without=AT_SAME_PENALTY,
         )
 
     def _reported(

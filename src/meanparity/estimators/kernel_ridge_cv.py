@@ -24,7 +24,9 @@ class ParityKernelRidgeCV(CrossValidated):
     By default exact leave-one-out: for every penalty, each row is predicted by the fit to all
     others under the constraint on all others. That costs one eigendecomposition for each gamma,
     and little for each penalty. The textbook's shortcut, which keeps the constraint of all rows,
-    is another number, and chooses wrongly where groups are small.
+    is another number, and chooses wrongly where groups are small. Errors within 0.1 % of the
+    smallest count as equal; the model without the constraint decides between them. A warning says
+    if parity costs much, compared with the best model without it.
 
     Parameters
     ----------
@@ -52,8 +54,8 @@ sensitive_columns, drop_sensitive
         columns (None for kernels without one, such as the linear one).
     cv_results_ : dict
         For each candidate: ``param_alpha``, ``param_gamma``, ``mean_squared_error`` and ``max_gap``
-        of held-out predictions, and the rank; ``pandas.DataFrame(cv_results_)``
-        is the table.
+        of held-out predictions, ``unconstrained_mean_squared_error`` of those of the model without
+        the constraint, and the rank; ``pandas.DataFrame(cv_results_)`` is the table.
     best_estimator_ : ParityKernelRidge
         Fitted to all rows. Its fitted attributes are here as well.
     best_index_, best_score_ : int, float

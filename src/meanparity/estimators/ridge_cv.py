@@ -21,6 +21,8 @@ class ParityRidgeCV(CrossValidated):
     By default exact leave-one-out: for every penalty, each row is predicted by the fit to all
     others under the constraint on all others, which costs one singular value decomposition in
     all. The textbook's shortcut, which keeps the constraint of all rows, is another number.
+    Errors within 0.1 % of the smallest count as equal; the model without the constraint decides
+    between them. A warning says if parity costs much, compared with the best model without it.
 
     Parameters
     ----------
@@ -43,8 +45,9 @@ class ParityRidgeCV(CrossValidated):
         The penalty that was chosen.
     cv_results_ : dict
         For each penalty: ``param_alpha``, ``mean_squared_error`` and ``max_gap`` of held-out
-        predictions, ``gap_limit``, an upper limit of the gap of one fit on other rows, and
-        the rank; ``pandas.DataFrame(cv_results_)`` is the table.
+        predictions, ``unconstrained_mean_squared_error`` of those of the model without the
+        constraint at the same penalty, ``gap_limit``, an upper limit of the gap of one fit on other
+        rows, and the rank; ``pandas.DataFrame(cv_results_)`` is the table.
     best_estimator_ : ParityRidge
         Fitted to all rows. Its fitted attributes are here as well.
     best_index_, best_score_ : int, float

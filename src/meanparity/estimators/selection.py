@@ -24,13 +24,18 @@ from meanparity.constraints.left_out import MOST_CELLS, LeftOut
 from meanparity.data.fit_input import FitInput
 from meanparity.data.groups import group_sums
 from meanparity.data.rows import Rows, refuse_identifier
+from meanparity.estimators._base import conditions
+from meanparity.estimators._price import Price, price_of
 from meanparity.exceptions import ParityWarning, warn
 from meanparity.solvers.held_out import LeaveOneOut, Smoother, predict_folds
 from meanparity.solvers.problem import ConstrainedProblem, Solver
 from meanparity.state import stored
 
 Candidate = dict[str, Any]
+Tried = tuple[Candidate, FloatArray, FloatArray]  # held-out predictions of the model and the free
 _CONFIDENCE = 0.95  # of upper limits of gaps
+_TIE = 1e-3  # of the smallest loss: what is that close is as good
+_ROUNDING = 5e-3  # of the variance, by which the held-out error of a constant is off
 
 
 @stored("SmallestLoss")
@@ -42,6 +47,11 @@ class SmallestLoss:
     the gap of their mean says little about the gap of one fit. What is compared with `max_gap` is
     therefore an upper limit (95 %, for all groups together) of the size of the gap that a fit to as
     many rows has on rows that it did not see.
+
+    Losses within 0.1 % of the smallest count as equal, as the rows do not tell them apart. Among
+    these, cross-validation takes the candidate that predicts best without the constraint. A model
+    that parity makes nearly constant predicts equally well with any penalty, and the largest would
+    make the free model nearly constant too.
 
     Parameters
     ----------
@@ -100,13 +110,17 @@ class SmallestLoss:
             gaps = gaps + quantile * spread * np.sqrt(1 + 1 / len(splits))
         return self.choose(losses, gaps)
 
-    def choose(self, losses: FloatArray, gaps: FloatArray) -> int:
+    def choose(
+        self, losses: FloatArray, gaps: FloatArray, free_losses: FloatArray | None = None
+    ) -> int:
         """Position of the best of p candidates; the last of equals.
 
         Parameters
         ----------
         losses, gaps : (p,) arrays
             Losses, and upper limits of gaps.
+        free_losses : (p,) array, optional
+            Losses without the constraint, which decide between losses that are nearly equal.
         """
         gaps = np.where(losses < np.inf, gaps, np.inf)  # what failed is chosen last
         allowed = gaps <= self.max_gap
@@ -117,6 +131,8 @@ class SmallestLoss:
                 "the candidate that has it is chosen. Allow a larger gap, or use more rows."
             )
         key = np.where(allowed, losses, np.inf) if allowed.any() else gaps
+        if free_losses is not None and allowed.any() and np.isfinite(key.min()):
+            key = np.where(key <= (1 + _TIE) * key.min(), free_losses, np.inf)
         return int(len(key) - 1 - np.argmin(key[::-1]))
 
 
@@ -134,6 +150,13 @@ class Found:
         Upper limits of the largest gap of a fit on rows that it did not see.
     best : int
         Which was chosen.
+    free_losses : (p,) array
+        Mean squared errors of the predictions of the free models for held-out rows.
+    best_free : int
+        The smallest of them.
+    price : Price or None
+        How much less the chosen model explains than the best free one, on held-out rows; None for
+        several outputs.
     """
 
     candidates: list[Candidate]
@@ -141,6 +164,9 @@ class Found:
     gaps: FloatArray
     gap_limits: FloatArray
     best: int
+    free_losses: FloatArray
+    best_free: int
+    price: Price | None
 
     @property
     def results(self) -> dict[str, Any]:
@@ -153,6 +179,7 @@ class Found:
                 for name in names
             },
             "mean_squared_error": self.losses,
+            "unconstrained_mean_squared_error": self.free_losses,
             "max_gap": self.gaps,
             "gap_limit": self.gap_limits,
             "rank_mean_squared_error": order,
@@ -160,25 +187,51 @@ class Found:
 
 
 def select(
-    constraint: Constraint,
-    data: FitInput,
-    predictions: Iterator[tuple[Candidate, FloatArray]],
-    scoring: SmallestLoss,
+    constraint: Constraint, data: FitInput, predictions: Iterator[Tried], scoring: SmallestLoss
 ) -> Found:
     """Choose among candidates by their predictions, (n, m), for rows that were held out."""
     weights = np.ones(len(data.Y)) if data.weights is None else data.weights
     between = constraint.between_groups(data.rows)
-    candidates, losses, gaps, limits = [], [], [], []
-    for candidate, predicted in predictions:
-        errors = ((data.Y - predicted) ** 2).mean(axis=1)
+    candidates, losses, free_losses, gaps, limits = [], list[float](), list[float](), [], []
+    best_free = data.Y
+    for candidate, predicted, free in predictions:
+        for of_model, values in ((losses, predicted), (free_losses, free)):
+            errors = ((data.Y - values) ** 2).mean(axis=1)
+            of_model.append(float(weights @ errors / weights.sum()))
+        if free_losses[-1] <= min(free_losses):
+            best_free = free
         compared = constraint.compared(predicted, data.Y)
         candidates.append(candidate)
-        losses.append(float(weights @ errors / weights.sum()))
         found = np.abs(between.gaps(compared))
         gaps.append(float(found.max(initial=0.0)))
         limits.append(float((found + _margins(between, compared)).max(initial=0.0)))
-    best = scoring.choose(np.array(losses), np.array(limits))
-    return Found(candidates, np.array(losses), np.array(gaps), np.array(limits), best)
+    of_free = np.array(free_losses)
+    best = scoring.choose(np.array(losses), np.array(limits), of_free)
+    at = int(len(of_free) - 1 - np.argmin(of_free[::-1]))  # the last of equals
+    price = None
+    if data.Y.shape[1] == 1:
+        functionals, _ = conditions(constraint, data)
+        price = price_of(
+            data.rows,
+            functionals,
+            data.rows.cell_means(best_free)[:, 0],
+            (losses[best], free_losses[at]),
+            float(weights @ (data.Y[:, 0] - weights @ data.Y[:, 0] / weights.sum()) ** 2)
+            / float(weights.sum()),
+            where="on left-out rows",
+            without=f"the best model without the constraint ({describe(candidates[at])})",
+            rounding=_ROUNDING,
+        )
+    limited = np.array(gaps), np.array(limits)
+    return Found(candidates, np.array(losses), *limited, best, of_free, at, price)
+
+
+def describe(candidate: Candidate) -> str:
+    """Such as "penalty 0.1, gamma 2"."""
+    names = {"alpha": "penalty", "gamma": "gamma"}
+    return ", ".join(
+        f"{names[name]} {value:.3g}" for name, value in candidate.items() if value is not None
+    )
 
 
 def _margins(between: Functionals, values: FloatArray) -> FloatArray:
@@ -236,8 +289,8 @@ def leave_one_out(
     smoother: Smoother,
     alphas: FloatArray,
     unfairness: float,
-) -> Iterator[tuple[float, FloatArray]]:
-    """For each penalty, the predictions for each row by all others, at a position of the dial."""
+) -> Iterator[tuple[float, FloatArray, FloatArray]]:
+    """For each penalty, the predictions for each row by all others: on the dial, and free."""
     n, functions = len(problem.Y), len(smoother.values) + problem.fit_intercept
     if alphas.min() == 0 and functions >= n:
         raise ValueError(
@@ -246,7 +299,7 @@ def leave_one_out(
         )
     rows = LeaveOneOut(smoother, problem.Y, left_out)
     for alpha, (fair, free) in zip(alphas, rows.predict(alphas), strict=True):
-        yield float(alpha), (1 - unfairness) * fair + unfairness * free
+        yield float(alpha), (1 - unfairness) * fair + unfairness * free, free
 
 
 Splits = list[tuple[Any, Any]]
@@ -291,7 +344,7 @@ def closed_folds(
     splits: Splits,
     alphas: FloatArray,
     unfairness: float,
-) -> Iterator[tuple[float, FloatArray]]:
+) -> Iterator[tuple[float, FloatArray, FloatArray]]:
     """For each penalty, the predictions for each fold by fits to the others, in one pass."""
 
     def functionals(train: IntArray) -> Functionals:
@@ -302,19 +355,19 @@ def closed_folds(
     tests = [np.asarray(test) for _, test in splits]
     both = predict_folds(problem, tests, functionals, alphas)
     for alpha, fair, free in zip(alphas, *both, strict=True):
-        yield alpha, (1 - unfairness) * fair + unfairness * free
+        yield alpha, (1 - unfairness) * fair + unfairness * free, free
 
 
 def folds(
     model: Any, constraint: Constraint, data: FitInput, splits: Splits, alphas: FloatArray
-) -> Iterator[tuple[float, FloatArray]]:
+) -> Iterator[tuple[float, FloatArray, FloatArray]]:
     """The same by one fit for each fold, with an output for each target and penalty.
 
     What does not depend on the penalty, such as the kernel matrix, is computed once.
     """
     (n, m), p = data.Y.shape, len(alphas)
     model = clone(model).set_params(alpha=np.repeat(alphas, m))
-    predicted = np.empty((n, p * m))
+    predicted, free = np.empty((n, p * m)), np.empty((n, p * m))
     for train, test in splits:
         _require_weight(data, train)
         part, X = data.subset(train), data.X[test]
@@ -330,10 +383,14 @@ def folds(
         )
         with warnings.catch_warnings():  # those of candidates, in folds, are not about the fit
             warnings.simplefilter("ignore", ParityWarning)
-            model._fit_input(model._solver(), settled, part)
+            unconstrained = model._fit_input(model._solver(), settled, part).free
         function = model._function
-        predicted[test] = function.basis.functions.evaluate(X, function.coef) + function.intercept
-    yield from zip(alphas, predicted.reshape(n, p, m).transpose(1, 0, 2), strict=True)
+        coef = np.hstack([function.coef, unconstrained.coef])
+        predicted[test], free[test] = np.split(function.basis.functions.evaluate(X, coef), 2, 1)
+        predicted[test] += function.intercept
+        free[test] += unconstrained.intercept
+    ends = (values.reshape(n, p, m).transpose(1, 0, 2) for values in (predicted, free))
+    yield from zip(alphas, *ends, strict=True)
 
 
 def _require_weight(data: FitInput, train: IntArray) -> None:
