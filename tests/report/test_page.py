@@ -381,7 +381,7 @@ def test_significance_and_cost_are_those_of_the_audit(model):
     )
     change = f"{100 * abs(rmse / free - 1):.1f}% {'more' if rmse > free else 'less'}"
     assert f"are off by {rmse:.4g} (root mean squared error), {change} than without" in page
-    assert f"than without the constraint ({free:.4g})" in page
+    assert f"than without the constraint at the same penalty ({free:.4g})" in page
     assert summary.quantity == "prediction"
 
 

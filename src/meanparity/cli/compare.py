@@ -51,8 +51,9 @@ def compare(
 ) -> None:
     """Fit this package's model and all other methods to the same rows, and compare them.
 
-    The settings of this package's model are selected on the training rows; the other methods, and
-    a second model of this package, have those of the paper. With --control, gaps are measured
+    The settings of this package's model are selected on the training rows, and again for the model
+    without the constraint; the other methods, and a third model of this package, have those of the
+    paper. With --control, gaps are measured
     within strata; the other methods equalise them over all rows, as they have no control columns.
 
     Examples
@@ -101,14 +102,14 @@ def compare(
 
 _SETTINGS = {
     options.Setting.linear: (
-        "Only the first two lines were tuned to this table (their penalty, on the\n"
+        "Only the first two lines were tuned to this table (the penalty of each, on the\n"
         "training rows); all other lines, 'meanparity, untuned' among them, have the\n"
         "paper's settings, which were not tuned to this table: no penalty but\n"
         "that of the method itself."
     ),
     options.Setting.kernel: (
-        "Only the first two lines were tuned to this table (penalty and kernel width, on\n"
-        "the training rows); all other lines, 'meanparity, untuned' among them, have the\n"
+        "Only the first two lines were tuned to this table (penalty and kernel width of\n"
+        "each, on the training rows); all other lines, 'meanparity, untuned' among them, have the\n"
         "paper's settings, which were not tuned to this table: an RBF kernel with gamma\n"
         "0.1 and penalty 1, on standardised columns."
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -184,6 +184,30 @@ class Found:
             "gap_limit": self.gap_limits,
             "rank_mean_squared_error": order,
         }
+
+
+def join_found(parts: Sequence[Found]) -> Found:
+    """Results about candidates of several searches on the same rows, in their order."""
+    starts = np.cumsum([0, *(len(part.candidates) for part in parts)])
+    losses, gaps, limits, free = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("losses", "gaps", "gap_limits", "free_losses")
+    )
+    chosen = min(range(len(parts)), key=lambda i: parts[i].losses[parts[i].best])
+    without = min(range(len(parts)), key=lambda i: parts[i].free_losses[parts[i].best_free])
+    price, of_free = parts[chosen].price, parts[without].price
+    if price is not None and of_free is not None:
+        price = replace(of_free, now=price.now)
+    return Found(
+        [candidate for part in parts for candidate in part.candidates],
+        losses,
+        gaps,
+        limits,
+        int(starts[chosen] + parts[chosen].best),
+        free,
+        int(starts[without] + parts[without].best_free),
+        price,
+    )
 
 
 def select(

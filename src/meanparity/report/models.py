@@ -22,6 +22,8 @@ from meanparity.report.use import as_numbers, use_of
 from meanparity.tradeoff.budgets import Kind
 from meanparity.tradeoff.curve import Comparison
 
+AT_SAME_PENALTY = "without the constraint at the same penalty"
+
 
 def report(
     y: Any,
@@ -196,11 +198,12 @@ def report_of_model(
     min_cell: int = 1,
     facts: Mapping[str, str] | None = None,
     shifted: bool = False,
+    without: str = "without the constraint",
 ) -> Report:
     """A report about one set of rows, from the predictions of models, (n, 2 + c).
 
-    `features` are what the models see of X, if that is known, and `shifted` says whether
-    predictions are shifted by group afterwards.
+    `features` are what the models see of X, if that is known, `shifted` says whether predictions
+    are shifted by group afterwards, and `without` what the free model is called.
     """
     given = {
         "sensitive_features": sensitive_features,
@@ -234,6 +237,7 @@ def report_of_model(
         constrained,
         columns[:, 2:] if columns.shape[1] > 2 else None,
         scores,
+        without=without,
     )
     use, frame = None, None
     if features is not None:

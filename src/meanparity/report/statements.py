@@ -355,6 +355,8 @@ class Price:
         Root mean squared errors; `free` is None if there is no model without the constraint.
     constant : float
         That of the mean outcome of these rows.
+    without : str
+        What the model of `free` is called.
     """
 
     rows: RowSet
@@ -362,6 +364,7 @@ class Price:
     now: float
     free: float | None
     constant: float
+    without: str = "without the constraint"
 
     def __str__(self) -> str:
         whole = RowSet(self.rows.name, self.rows.n, self.rows.n, self.rows.constrained)
@@ -372,11 +375,11 @@ class Price:
         if self.free is not None and self.free > 1e-6 * self.constant:
             change = self.now / self.free - 1
             if abs(change) < 5e-4:
-                text += ", the same as without the constraint (to within 0.05%)"
+                text += f", the same as {self.without} (to within 0.05%)"
             else:
                 direction = "more" if change > 0 else "less"
                 text += (
-                    f", {format_share(abs(change))} {direction} than without the constraint "
+                    f", {format_share(abs(change))} {direction} than {self.without} "
                     f"({format_number(self.free)})"
                 )
         text += "."

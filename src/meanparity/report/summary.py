@@ -48,6 +48,11 @@ class PredictedRows:
     scores : (n, 2 + c) array, optional
         What the constraint compares in place of `fair`, `free` and `further`, such as the scores of
         a classifier that predicts probabilities.
+    best : (n,) array, optional
+        Predictions of the model without the constraint whose error the cost is measured against, if
+        it is another one than that of `free`.
+    without : str, default="without the constraint"
+        What the sentence about the cost calls this model.
 
     See Also
     --------
@@ -69,9 +74,11 @@ class PredictedRows:
     constrained: bool | None = None
     further: FloatArray | None = None
     scores: FloatArray | None = None
+    best: FloatArray | None = None
+    without: str = "without the constraint"
 
     def __post_init__(self) -> None:
-        for name in ("fair", "free", "y", "sample_weight", "further", "scores"):
+        for name in ("fair", "free", "y", "sample_weight", "further", "scores", "best"):
             value: Any = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, np.asarray(value, dtype=np.float64))
@@ -280,6 +287,15 @@ class Summary:
         errors = self.data["errors"]
         return None if errors is None else float(weights @ np.array(errors) @ weights)
 
+    @property
+    def free_error(self) -> float | None:
+        """The mean squared error of the model without the constraint, the best one if it is known.
+
+        None if the outcomes are not known.
+        """
+        of_best: float | None = self.data["error_of_best"]
+        return self.mean_squared_error(self.slider.weights[-1]) if of_best is None else of_best
+
 
 @dataclass(frozen=True, eq=False)
 class _StratifiedGroups:
@@ -459,7 +475,7 @@ def _gaps(
 def _sums(predicted: PredictedRows, comparison: Comparison) -> dict[str, Any]:
     """The sums from which errors of all models follow."""
     if predicted.y is None:
-        return {"errors": None, "variance": None}
+        return {"errors": None, "variance": None, "error_of_best": None}
     shares = np.full(len(predicted), 1 / len(predicted))
     if predicted.sample_weight is not None and comparison.constraint.weight_scope != "constraint":
         shares = predicted.sample_weight / predicted.sample_weight.sum()
@@ -469,7 +485,10 @@ def _sums(predicted: PredictedRows, comparison: Comparison) -> dict[str, Any]:
     variance = 0.0  # of equal outcomes, also where rounding would leave a little
     if np.ptp(predicted.y) > 0:
         variance = float(shares @ (predicted.y - shares @ predicted.y) ** 2)
-    return {"errors": products.tolist(), "variance": variance}
+    of_best = None
+    if predicted.best is not None:
+        of_best = float(shares @ (predicted.best - predicted.y) ** 2)
+    return {"errors": products.tolist(), "variance": variance, "error_of_best": of_best}
 
 
 def _ranges(values: FloatArray, table: _StratifiedGroups) -> dict[str, tuple[float, float]]:

@@ -259,12 +259,14 @@ def reference(summary: Summary) -> str:
 def _cost(summary: Summary, target: str) -> list[Statement]:
     slider, rows = summary.slider, row_set(summary)
     now = summary.mean_squared_error(slider.model)
-    free = summary.mean_squared_error(slider.weights[-1])
+    free = summary.free_error
     assert now is not None
     assert free is not None
     constant = float(summary.data["variance"]) ** 0.5
     before = None if slider.single else max(free, 0.0) ** 0.5
-    found: list[Statement] = [Price(rows, target, max(now, 0.0) ** 0.5, before, constant)]
+    found: list[Statement] = [
+        Price(rows, target, max(now, 0.0) ** 0.5, before, constant, summary.predicted.without)
+    ]
     y, predicted = summary.predicted.y, summary.predicted.at(slider.model)
     assert y is not None
     low, high = float(y.min()), float(y.max())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -37,10 +38,11 @@ def compare_methods(
 ) -> tuple[pd.DataFrame, TradeoffCurve]:
     """Fit this package's model and all methods of `meanparity.baselines.METHODS` to a table.
 
-    Penalty and kernel width of this package's model are selected on the training rows. The other
-    methods have the paper's settings, and so has a second model of this package. With control
-    columns, gaps are measured within strata, and this package's models equalise means there; the
-    other methods have no control columns. Warnings of a method are raised again with its name.
+    Penalty and kernel width of this package's model are selected on the training rows, and again
+    for the model without the constraint. The other methods have the paper's settings, and so has a
+    third model of this package. With control columns, gaps are measured within strata, and this
+    package's models equalise means there; the other methods have no control columns. Warnings of a
+    method are raised again with its name.
 
     Parameters
     ----------
@@ -126,38 +128,54 @@ def compare_methods(
 
     progress(_OURS)
     constraint = MeanParity(continuous=[])
-    estimator, _ = select_estimator(table.train, setting, constraint=constraint, seed=seed)
-    start = time.perf_counter()
-    estimator.fit(X, y, **table.train.metadata)
-    seconds = time.perf_counter() - start
-    for u, description in ((0.0, "equal means, exactly"), (1.0, "the same without the constraint")):
-        predict = estimator.tradeoff_.at(u).predict
-        add_line(f"{_OURS}, unfairness {u:g}", description, seconds, predict(X), predict(X_test))
-    progress(f"{_OURS}, untuned")
-    start = time.perf_counter()
+    told: set[str] = set()  # what our models have in common, such as small groups, is told once
+    selected = select_estimator(table.train, setting, constraint=constraint, seed=seed)
+    estimator = selected.estimator
     untuned = _PAPERS.make(setting, constraint=constraint, fit_intercept=True)
-    untuned.fit(X, y, **table.train.metadata)
-    seconds = time.perf_counter() - start
-    description = "the same at the paper's settings, like the methods below"
-    add_line(f"{_OURS}, untuned", description, seconds, untuned.predict(X), untuned.predict(X_test))
+    for name, own, fit, description in (
+        ("unfairness 0", estimator, selected.fit, "equal means, exactly"),
+        ("unfairness 1", selected.free, selected.free.fit, "without the constraint"),
+        (
+            "untuned",
+            untuned,
+            untuned.fit,
+            "equal means at the paper's settings, like the methods below",
+        ),
+    ):
+        name = f"{_OURS}, {name}"
+        progress(name)
+        with _named(name, told):
+            start = time.perf_counter()
+            fit(X, y, **table.train.metadata)
+            seconds = time.perf_counter() - start
+        add_line(name, description, seconds, own.predict(X), own.predict(X_test))
     for name, method in METHODS.items():
         if setting not in method.settings or name == "Ours":
             continue
         progress(name)
         centre = float(y.mean()) if method.centred else 0.0
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with _named(name, set()):
             start = time.perf_counter()
             model = method.fit(X, y - centre, sensitive_features=groups, setting=setting)
             seconds = time.perf_counter() - start
             train = method.predict(model, X, sensitive_features=groups) + centre
             test = method.predict(model, X_test, sensitive_features=test_groups) + centre
-        for message in dict.fromkeys(str(warning.message) for warning in caught):
-            warn(f"{name}: {message}")
         add_line(name, method.title, seconds, train, test)
     people = [table.test.metadata.get(f"{role}_features") for role in ("sensitive", "control")]
     curve = estimator.tradeoff_.curve(X_test, y_test, people[0], control_features=people[1])
     return pd.DataFrame(lines), curve
+
+
+@contextmanager
+def _named(method: str, told: set[str]) -> Iterator[None]:
+    """Warnings that are not among those `told` are raised again, with the name of the method."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        if message not in told:
+            warn(f"{method}: {message}")
+            told.add(message)
 
 
 def plot_comparison(results: Any, curve: TradeoffCurve, path: Any, target: str) -> None:

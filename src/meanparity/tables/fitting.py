@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +14,19 @@ from meanparity.constraints import MeanParity
 from meanparity.data.delimited import ANY_LAYOUT, Layout
 from meanparity.data.fit_input import check_unfairness
 from meanparity.data.pool import Pool
-from meanparity.exceptions import warn
-from meanparity.tables.encoding import EncodedTable
+from meanparity.exceptions import ParityWarning, warn
+from meanparity.report.models import AT_SAME_PENALTY
+from meanparity.tables.encoding import EncodedRows, EncodedTable
 from meanparity.tables.large_files import fit_batches, predict_batches, sample_rows
-from meanparity.tables.losses import LOSSES, check_loss, suitable_loss
+from meanparity.tables.losses import LOSSES, check_loss, recognise_loss, suitable_loss
 from meanparity.tables.model import TableModel, predict_rows, slider_of
 from meanparity.tables.reading import TableFile
 from meanparity.tables.roles import Roles
 from meanparity.tables.selecting import LOSS, MODELS, select_estimator, select_loss, selection_steps
 from meanparity.tables.steps import Steps
 from meanparity.tradeoff.budgets import Kind
+
+_MANY_OUTSIDE = 0.01  # of the predictions that are outside 0 to 1
 
 
 def fit_table(
@@ -130,21 +135,26 @@ def fit_table(
     constraint = MeanParity(
         continuous=table.continuous, degree=degree, missing=missing, min_group_size=min_group_size
     )
-    estimator, selection = select_estimator(
+    selected = select_estimator(
         table.train,
         model,
         constraint=constraint,
+        unfairness=unfairness,
         seed=seed,
         large=large_file is not None,
         progress=progress,
     )
-    squared = estimator
+    estimator, selection = selected.estimator, selected.description
+    squared, auto_squared = estimator, False
     if in_memory and not mixed:
         check_loss(loss, table.train.y, str(roles.target))
-        estimator, chosen = select_loss(squared, loss, table.train, seed=seed, progress=progress)
+        estimator, chosen = select_loss(
+            squared, loss, table.train, unfairness=unfairness, seed=seed, progress=progress
+        )
         if estimator is not squared:  # which has a penalty of its own
             selection = re.sub(r", penalty [^,;]+", "", selection, count=1)
         selection += f"; {chosen}" if chosen else ""
+        auto_squared = loss == "auto" and estimator is squared
     elif loss not in ("auto", "squared"):
         reason = (
             "needs all rows in memory, but the file is read in batches"
@@ -158,13 +168,18 @@ def fit_table(
     if large_file is None:
         progress("fitting")
         people = {**table.train.metadata, "pool": encoded_pool}
+        X, y = table.train.X, table.train.y
+        price = selected.price if max_gap is None else None  # which was not selected for
         try:
-            estimator.fit(table.train.X, table.train.y, **people)
+            if estimator is not squared:
+                estimator.fit(X, y, **people)
         except ValueError as error:
-            if loss != "auto" or estimator is squared:
+            if loss != "auto":
                 raise
             warn(f"The squared error is minimised, as the other loss failed: {error}")
-            estimator = squared.fit(table.train.X, table.train.y, **people)
+            estimator = squared
+        if estimator is squared:
+            replace(selected, price=price).fit(X, y, **people)
         progress("predicting")
         slider = slider_of(estimator, budget)
         train = predict_rows(estimator, slider, "training rows", table.train, constrained=True)
@@ -172,9 +187,36 @@ def fit_table(
         fit_batches(estimator, large_file, table, encoded_pool, n_rows, progress)
         slider = slider_of(estimator, budget)
         train = predict_batches(estimator, slider, large_file, table, n_rows, progress)
-    row_sets = [train, predict_rows(estimator, slider, "held-out rows", table.test)]
+    without = AT_SAME_PENALTY
+    best = None
+    if large_file is None and estimator is squared and unfairness < 1:
+        without = selected.described_free
+        if not selected.is_best_free:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ParityWarning)
+                best = selected.free.fit(table.train.X, table.train.y, **table.train.metadata)
+    held_out = predict_rows(
+        estimator, slider, "held-out rows", table.test, best=best, without=without
+    )
+    if auto_squared:
+        _warn_about_probabilities(estimator, table.test, str(roles.target))
+    row_sets = [train, held_out]
     n_dropped = n_rows - sum(map(len, row_sets))
     if pool_rows is not None:
         imposed = predict_rows(estimator, slider, "rows of the pool", pool_rows, constrained=True)
         row_sets.append(imposed)
     return TableModel(table, estimator, selection, tuple(row_sets), n_dropped, slider)
+
+
+def _warn_about_probabilities(estimator: Any, rows: EncodedRows, target: str) -> None:
+    """Predictions of an outcome of 0 and 1 that are no probabilities, for held-out rows."""
+    if not len(rows.y) or recognise_loss(rows.y) != "logistic":
+        return
+    predicted = estimator.predict(rows.X)
+    n, low, high = int(((predicted < 0) | (predicted > 1)).sum()), predicted.min(), predicted.max()
+    if n > _MANY_OUTSIDE * len(predicted):
+        warn(
+            f"{n:,} of {len(predicted):,} predictions for held-out rows are below 0 or above 1 "
+            f"(from {low:.3g} to {high:.3g}), although {target} is 0 or 1. Pass --loss logistic "
+            "(loss='logistic' in Python) for predictions that are probabilities."
+        )

@@ -16,6 +16,7 @@ import pandas as pd
 from meanparity.data.pool import Pool
 from meanparity.data.progress import progress_line
 from meanparity.report import PredictedRows, Slider
+from meanparity.report.models import AT_SAME_PENALTY
 from meanparity.tables.encoding import EncodedRows, EncodedTable
 from meanparity.tables.reading import TableFile
 
@@ -104,6 +105,7 @@ def predict_batches(
         y=np.concatenate(targets),
         constrained=True,
         further=columns[:, 2:] if columns.shape[1] > 2 else None,
+        without=AT_SAME_PENALTY,
         **{name: pd.concat([part[name] for part in metadata]) for name in metadata[0]},
     )
 

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from meanparity._typing import FloatArray
 from meanparity.report import PredictedRows, Report, Slider, make_report
+from meanparity.report.models import AT_SAME_PENALTY
 from meanparity.tables.encoding import EncodedRows, EncodedTable
 from meanparity.tables.known_groups import KnownGroups
 from meanparity.tables.losses import predict_ends, predict_values
@@ -141,9 +142,20 @@ def _has_link(estimator: Any) -> bool:
 
 
 def predict_rows(
-    estimator: Any, slider: Slider, name: str, rows: EncodedRows, *, constrained: bool = False
+    estimator: Any,
+    slider: Slider,
+    name: str,
+    rows: EncodedRows,
+    *,
+    constrained: bool = False,
+    best: Any = None,
+    without: str = AT_SAME_PENALTY,
 ) -> PredictedRows:
-    """Predict encoded rows with the models of a slider."""
+    """Predict encoded rows with the models of a slider.
+
+    `best` is the fitted model without the constraint with which errors are compared, if it is
+    another one, and `without` is what it is called.
+    """
     fair, free, *further = _columns(estimator, slider, rows.X).T
     return PredictedRows(
         name,
@@ -152,5 +164,7 @@ def predict_rows(
         y=rows.y,
         constrained=constrained,
         further=np.column_stack(further) if further else None,
+        best=None if best is None else best.predict(rows.X),
+        without=without,
         **rows.metadata,
     )
