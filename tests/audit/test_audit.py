@@ -18,7 +18,7 @@ from meanparity.audit.comparisons import share_of_draws
 from meanparity.audit.draws import Pool, number_of_draws
 from meanparity.audit.limits import gap_limits
 from meanparity.audit.moments import Moments, difference_variances
-from meanparity.audit.proportions import difference_limits, share_limits
+from meanparity.audit.proportions import detectable_above, difference_limits, share_limits
 from meanparity.data import Groups
 from tests.oracles import metrics as oracle
 from tests.oracles import proportions
@@ -379,6 +379,80 @@ def test_detectable_gaps_are_found_as_often_as_they_say():
         x = rng.normal(size=250) + (s == "b") * needed / 0.8
         found += audit(x, sensitive_features=s).findings[1].p_value <= 0.05
     assert 0.68 <= found / 150 <= 0.92
+
+
+def test_two_rates_have_one_detectable_difference():
+    """Although the group of 30 has no event: that it has none in the population is not known."""
+    x = np.append(np.zeros(30), np.arange(500) % 50 == 0).astype(float)
+    one, other = audit(x, sensitive_features=np.repeat(["a", "b"], [30, 500])).findings
+    assert one.detectable / (500 / 530) == pytest.approx(other.detectable / (30 / 530))
+    assert 0.12 < one.detectable < 0.18
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.1, 0.5])
+@pytest.mark.parametrize("sizes", [(5, 500), (30, 500), (30, 30)])
+def test_detectable_differences_of_rates_are_found_as_often_as_they_say(sizes, rate):
+    """Whichever rate differs. Without simulation: probabilities of all outcomes are added up.
+
+    They are those of the samples in which differences are found, and, for the smaller group, those
+    of the samples that say what is detectable, of which many show no event.
+    """
+    counts = np.arange(sizes[0] + 1)[:, None], np.arange(sizes[1] + 1)[None]
+    low, high = difference_limits(
+        counts[0] / sizes[0], sizes[0], counts[1] / sizes[1], sizes[1], 0.05
+    )
+    significant = (low > 0) | (high < 0)
+
+    def power(one, other):
+        likely = stats.binom.pmf(counts[0], sizes[0], one)
+        return float((likely * stats.binom.pmf(counts[1], sizes[1], other) * significant).sum())
+
+    s, total, average = np.repeat([0, 1], sizes), 0.0, np.zeros(2)
+    others = np.arange(sizes[1]) < round(rate * sizes[1])
+    for events in range(sizes[0] + 1):
+        likely = stats.binom.pmf(events, sizes[0], rate)
+        if likely < 0.01:
+            continue
+        x = np.append(np.arange(sizes[0]) < events, others).astype(float)
+        one, other = audit(x, sensitive_features=s, shares="fixed").findings
+        size = one.detectable * len(s) / sizes[1]
+        assert size == pytest.approx(other.detectable * len(s) / sizes[0])
+        if rate + size <= 1:
+            total += likely
+            average += likely * np.array([power(rate + size, rate), power(rate, rate + size)])
+    if sizes == (5, 500) and rate == 0.5:  # five events in five rows are not enough
+        assert total == 0
+        assert power(1.0, rate) < 0.8
+    else:
+        assert total > 0.9
+        assert (average / total > 0.79).all()
+        assert (average / total < 0.96).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0.02, 0.1])
+def test_detectable_differences_of_three_rates_are_found_about_as_often_as_they_say(rate):
+    """In 300 samples; of the least that is accepted, 0.7, less than 0.64 is rare."""
+    rng, sizes = np.random.default_rng(0), np.array([30, 60, 400])
+    s = np.repeat([0, 1, 2], sizes)
+
+    def findings(rates):
+        values = (rng.random(len(s)) < np.asarray(rates)[s]).astype(float)
+        return audit(values, sensitive_features=s, shares="fixed").findings
+
+    said = [[f.detectable for f in findings(np.full(3, rate))] for _ in range(25)]
+    for j, size in enumerate(np.median(said, axis=0) / (1 - sizes / len(s))):
+        rates = np.where(np.arange(3) == j, rate + size, rate)
+        found = np.mean([findings(rates)[j].p_value <= 0.05 for _ in range(300)])
+        assert 0.64 <= found <= 0.9
+
+
+@pytest.mark.parametrize("power", [0.3, 0.5, 0.8, 0.95])
+def test_the_detectable_difference_of_a_known_rate_follows_from_the_binomial_distribution(power):
+    """Of 30 rows, against a rate of 10 % in a billion."""
+    size = detectable_above(np.array([0.1]), np.array([1e9]), np.array([30.0]), 0.05, power)[0]
+    events = next(n for n in range(31) if share_limits(n / 30, 30, 0.05)[0] > 0.1)
+    assert stats.binom.sf(events - 1, 30, 0.1 + size) == pytest.approx(power, abs=1e-3)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-6, 1e9])

@@ -21,7 +21,7 @@ from scipy import special
 from meanparity._typing import FloatArray
 from meanparity.audit.draws import draw_statistics
 from meanparity.audit.moments import NEGLIGIBLE, Moments, difference_variances
-from meanparity.audit.proportions import difference_limits
+from meanparity.audit.proportions import detectable_above, difference_limits
 from meanparity.data.groups import Groups
 
 FEWEST_ROWS = 5  # rows that a group, and all other groups together, need if values are numbers
@@ -293,19 +293,20 @@ class ShareComparison:
         return np.asarray(self._error_at(self.strengths))
 
     def detectable(self, power: float) -> FloatArray:
-        """Differences from the proportion of the others, by the normal distribution: (k,)."""
+        """Differences from the proportion of the others: (k,).
+
+        What the others have shown, with half an event more and half a row without one, is taken for
+        their proportion: events that were not seen may occur. Two groups are one comparison, in
+        which either proportion may be the one that differs.
+        """
         rest, rest_sizes = self._rest
-        sizes = self._sizes
-        noise = rest * (1 - rest) / rest_sizes
-        needed = self._quantile * np.sqrt(rest * (1 - rest) / sizes + noise) + 0.5 / sizes
-        found, margin = [], float(special.ndtri(power))
-        for sign, room in ((1, 1 - rest), (-1, rest)):
-            size = needed
-            for _ in range(50):
-                own = np.clip(rest + sign * size, 0.0, 1.0)
-                size = needed + margin * np.sqrt(own * (1 - own) / sizes + noise)
-            found.append(np.where(size <= room, size, np.nan))
-        return np.where(np.isnan(found).all(axis=0), np.inf, np.fmax(*found))
+        rest = (rest * rest_sizes + 0.5) / (rest_sizes + 1)
+        found = [
+            detectable_above(proportion, rest_sizes, self._sizes, self.error, power)
+            for proportion in (rest, 1 - rest)
+        ]
+        largest = np.where(np.isnan(found).all(axis=0), np.inf, np.fmax(*found))
+        return np.full(2, largest.max()) if len(largest) == 2 else largest
 
 
 def share_of_draws(drawn: FloatArray, observed: FloatArray) -> FloatArray:

@@ -73,6 +73,47 @@ def difference_limits(
     )
 
 
+def detectable_above(
+    rest: FloatArray, rest_sizes: FloatArray, sizes: FloatArray, error: float, power: float
+) -> FloatArray:
+    """How far a proportion has to be above that of the rest to be found with this probability.
+
+    The smallest number of events that is significant beside `rest` has to be reached with
+    probability `power`. That follows from the binomial distribution, and a normal term is added for
+    the error of `rest`. NaN where no number of events is enough.
+
+    Parameters
+    ----------
+    rest : (k,) array
+        Expected proportions of the rest, above zero.
+    rest_sizes, sizes : (k,) arrays
+        Numbers of rows.
+    error, power : float
+        Probability of error of the limits, and probability of a difference to be found.
+
+    Examples
+    --------
+    >>> rest, rest_sizes, sizes = np.array([0.02, 0.5]), np.array([500, 500]), np.array([30, 5])
+    >>> detectable_above(rest, rest_sizes, sizes, 0.05, 0.8).round(3)
+    array([0.156,   nan])
+    """
+    margin = share_limits(rest, rest_sizes, error)[1] - rest
+
+    def is_significant(own: FloatArray) -> FloatArray:
+        return np.asarray(own - rest > np.hypot(own - share_limits(own, sizes, error)[0], margin))
+
+    low, high = rest, np.ones(len(rest))
+    for _ in range(50):
+        middle = (low + high) / 2
+        enough = is_significant(middle)
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    events = np.minimum(np.ceil(high * sizes - 1e-9), sizes)
+    half, own = (special.betaincinv(events, sizes - events + 1, p) for p in (0.5, power))
+    noise = special.ndtri(power) * np.sqrt(rest * (1 - rest) / rest_sizes)
+    size = half - rest + np.sign(noise) * np.hypot(own - half, noise)
+    return np.where(is_significant(events / sizes) & (rest + size <= 1), size, np.nan)
+
+
 def _lower_limit(
     counts: FloatArray, sizes: FloatArray, shift: FloatArray, error: FloatArray
 ) -> FloatArray:
