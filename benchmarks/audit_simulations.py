@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from meanparity.audit import audit_calibration
 from meanparity.audit.auditing import describe_findings
 from meanparity.audit.certificate import asymptotic_bounds, betting_bounds
 from meanparity.audit.comparisons import is_two_valued
@@ -212,12 +213,23 @@ HARD = (
     Case("normal", "30 / 500", 1, "sampled", "values"),
     Case("exponential", "10 × 30", 1, "sampled", "values"),
 )
-CERTIFIED = tuple(
-    Case(kind, layout, gap, "sampled")
-    for kind in ("Pareto 2.1", "lognormal 1.5", "lognormal 1", "rate 0.02", "rate 0.5")
-    for layout in ("20 / 380", "100 / 300")
-    for gap in (1, -1)
-    if not (kind == "rate 0.02" and gap < 0)
+NUMBERS = ("Pareto 2.1", "lognormal 1.5", "lognormal 1", "exponential", "Poisson 0.5", "normal")
+CERTIFIED = (
+    *(
+        Case(kind, layout, gap, "sampled")
+        for kind in NUMBERS
+        for layout in ("20 / 380", "100 / 300", "10 × 30")
+        for gap in (1, -1)
+    ),
+    *(Case(kind, "10, lopsided", 1, "sampled") for kind in NUMBERS),
+    *(
+        Case(f"rate {rate}", layout, gap, "sampled")
+        for rate in RATES
+        for layout in ("20 / 380", "100 / 300")
+        for gap in (1, -1)
+        if gap == 1 or rate == 0.5  # rates stay between 0 and 1
+    ),
+    *(Case(f"rate {rate}", "10 × 30", 1, "sampled") for rate in RATES),
 )
 
 
@@ -444,6 +456,30 @@ def simulate_stream(kind: str, layout: str, n: int, looks: int = 24) -> dict[str
     }
 
 
+CALIBRATED = {  # from a generator and a number of rows to predictions, and errors of mean zero
+    "normal": lambda rng, n: (rng.normal(size=n), rng.normal(size=n)),
+    "exponential errors": lambda rng, n: (rng.normal(size=n), rng.exponential(size=n) - 1),
+    "uneven errors": lambda rng, n: (g := rng.normal(size=n), np.abs(g) * rng.normal(size=n)),
+    "lognormal predictions": lambda rng, n: (rng.lognormal(size=n), rng.normal(size=n)),
+    "lognormal errors": lambda rng, n: (rng.normal(size=n), rng.lognormal(size=n) - np.exp(0.5)),
+}
+CALIBRATED_ROWS = (10, 30, 100)
+
+
+def simulate_calibration(kind: str, rows: int, n: int) -> tuple[float, float]:
+    """How often the intervals of the bias and of the slope of one group contain 0 and 1."""
+    rng = np.random.default_rng([3, rows, *kind.encode()])
+    inside = np.zeros(2)
+    for i in range(n):
+        predictions, errors = CALIBRATED[kind](rng, rows)
+        found = audit_calibration(
+            predictions + errors, predictions, sensitive_features=np.zeros(rows), random_state=i
+        )[0]
+        inside += found.bias_low <= 0 <= found.bias_high, found.slope_low <= 1 <= found.slope_high
+    bias, slope = inside / n
+    return float(bias), float(slope)
+
+
 def cases() -> Iterator[Case]:
     """Every case of the summary; hard ones first."""
     two = ("5 / 500", "10 / 500", "30 / 500", "100 / 500", "300 / 500")
@@ -553,7 +589,9 @@ def _cell(value: float) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--cases", choices=("hard", "all", "certificates", "streams"), default="all"
+        "--cases",
+        choices=("hard", "all", "certificates", "calibration", "streams"),
+        default="all",
     )
     parser.add_argument("--repetitions", type=int, default=2000)
     parser.add_argument("--draws", type=int, default=4999, help="4,999 are those of an audit")
@@ -570,6 +608,14 @@ def main() -> None:
             found = simulate_stream(kind, layout, options.repetitions)
             line = " | ".join(map(_cell, found.values()))
             print(f"| {kind} | {layout} | {line} |", flush=True)
+        return
+    if options.cases == "calibration":
+        columns = [f"{name}, {rows}" for name in ("bias", "slope") for rows in CALIBRATED_ROWS]
+        print("| group | " + " | ".join(columns) + " |\n|---|" + "--:|" * len(columns))
+        for kind in CALIBRATED:
+            shares = [simulate_calibration(kind, m, options.repetitions) for m in CALIBRATED_ROWS]
+            cells = [_cell(share) for column in zip(*shares, strict=True) for share in column]
+            print(f"| {kind} | " + " | ".join(cells) + " |", flush=True)
         return
     wanted = {"hard": HARD, "all": tuple(cases()), "certificates": CERTIFIED}[options.cases]
     wanted = tuple(case for case in dict.fromkeys(wanted) if options.kinds in case.kind)[
