@@ -38,6 +38,7 @@ from sklearn.base import BaseEstimator
 T = TypeVar("T")
 # parameters that only fit needs, for which classes have defaults
 FITS_WITH = ("constraint", "solver", "cv", "scoring", "alphas", "gammas", "sensitive_kernel")
+_IDENTIFIED = {"array", "objects", "sparse", "kind", "foreign"}  # what is written only once
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 
 
@@ -57,6 +58,8 @@ class Kind:
         Turns an object into one that says no more about people than predicting needs.
     left_out : tuple of str
         Fields of a dataclass that files do not hold; the class has defaults for them.
+    any_number : tuple of str
+        Fields that may hold numbers which are not finite, such as a limit of infinity.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Kind:
     predicts_with: tuple[str, ...] | None = None
     anonymous: Callable[[Any], Any] | None = None
     left_out: tuple[str, ...] = ()
+    any_number: tuple[str, ...] = ()
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -86,13 +90,26 @@ class Kind:
         return {"parameters": parameters, "fitted": fitted}
 
     def restore(self, state: dict[str, Any]) -> Any:
-        """The object with this state."""
+        """The object with this state; numbers that are not finite are refused where none can be.
+
+        A kind of somebody else's (with a slash in its name) may hold any numbers. Parameters of
+        estimators may be infinite; what they predict with may not.
+        """
         if not issubclass(self.cls, BaseEstimator):
+            self._check_finite(state)
             return self.cls(**state)
-        value = self.cls(**state["parameters"])
+        value, needed = self.cls(**state["parameters"]), self.predicts_with or ()
+        self._check_finite({name: v for name, v in state["fitted"].items() if name in needed})
         for name, fitted in state["fitted"].items():
             setattr(value, name, fitted)
         return value
+
+    def _check_finite(self, parts: dict[str, Any]) -> None:
+        for name, value in parts.items():
+            if "/" not in self.name and name not in self.any_number and not _is_finite(value):
+                raise ValueError(
+                    f"the part {name!r} of its {self.name} has numbers that are not finite"
+                )
 
 
 KINDS: dict[str, Kind] = {}
@@ -105,6 +122,7 @@ def stored(
     predicts_with: tuple[str, ...] | None = None,
     anonymous: Callable[[Any], Any] | None = None,
     left_out: tuple[str, ...] = (),
+    any_number: tuple[str, ...] = (),
 ) -> Callable[[type[T]], type[T]]:
     """Let files hold the objects of a class, a dataclass or an estimator.
 
@@ -113,7 +131,7 @@ def stored(
     name : str
         The name of the class in files, which must never change. Names without a slash belong to
         this package; take one like "mine/Steps".
-    predicts_with, anonymous, left_out
+    predicts_with, anonymous, left_out, any_number
         See `Kind`. An estimator with `predict` needs `predicts_with`.
 
     Returns
@@ -139,10 +157,25 @@ def stored(
             raise ValueError(f"The name {name!r} is that of {KINDS[name].cls}. Pass another.")
         if estimator and hasattr(cls, "predict") and predicts_with is None:
             raise TypeError(f"{cls} predicts. Pass predicts_with, the attributes it predicts with.")
-        KINDS[name] = _OF_CLASS[cls] = Kind(name, cls, predicts_with, anonymous, left_out)
+        KINDS[name] = _OF_CLASS[cls] = Kind(
+            name, cls, predicts_with, anonymous, left_out, any_number
+        )
         return cls
 
     return register
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether all numbers in a value are finite; other objects, and labels, are not looked at."""
+    if sparse.issparse(value):
+        return _is_finite(value.data)
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind not in "fc" or bool(np.isfinite(value).all())
+    if isinstance(value, float | np.floating):
+        return bool(np.isfinite(value))
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    return not isinstance(value, list | tuple) or all(map(_is_finite, value))
 
 
 def _same_place(first: type, second: type) -> bool:
@@ -271,6 +304,10 @@ class Reader:
             return self._seen[node["same"]]
         value = self._read_object(node)
         if "id" in node:
+            # the others are part of what they are in: if a tuple of two had a name, then k tuples
+            # could hold 2^k items, and hashing them would never end
+            if not _IDENTIFIED & node.keys():
+                raise ValueError(f"{sorted(node)} has an id")
             self._seen[node["id"]] = value
         return value
 

@@ -21,7 +21,7 @@ from meanparity import (
     ParityRidgeCV,
     ResidualParity,
 )
-from meanparity.datasets import load_adult
+from meanparity.datasets import load_adult, make_synthetic
 from meanparity.estimators._unseen import UnseenGaps, _deal, _rounded_up, promised_function
 from meanparity.tradeoff.tradeoff import WeightedGaps
 from tests.constraints.test_own_constraints import MeansInRows
@@ -520,3 +520,23 @@ def test_an_earlier_fit_leaves_no_limits():
     model.set_params(constraint="mean_parity", solver=Dense()).fit(X, Y, sensitive_features=S)
     assert not hasattr(model, "gap_limits_")
     assert max(map(abs, model.gaps_.values())) < 1e-10
+
+
+@pytest.mark.parametrize("scale", [1e80, 1e100])
+@pytest.mark.parametrize(
+    "asked",
+    [{"max_gap": 0.3, "confidence": 0.9}, {"constraint": MeanParity(pooling="auto")}],
+    ids=["promise", "pooling"],
+)
+def test_standard_errors_that_overflow_are_refused(scale, asked):
+    """Limits that are not numbers were left out, and SciPy ended the process."""
+    X, y, s = make_synthetic(60, random_state=0)
+    with pytest.raises(ValueError, match=r"(errors of gaps|The fit) overflow"):
+        ParityRidge(**asked).fit(X, scale * y, sensitive_features=s)
+
+
+def test_no_limit_at_all_is_the_free_fit():
+    X, y, s = make_synthetic(60, random_state=0)
+    tradeoff = ParityRidge().fit(X, y, sensitive_features=s).tradeoff_
+    step = tradeoff._budgets[0].within_limits(np.full(2, np.inf))
+    np.testing.assert_array_equal(step, np.zeros_like(step))

@@ -12,9 +12,12 @@ import pytest
 import skops.io
 from sklearn.linear_model import Ridge
 
+from meanparity import ParityKernelRegressor
+from meanparity.baselines import CorrelationBoundedRegression
 from meanparity.files import pack, seal, unpack
 from meanparity.linalg import memory
 from meanparity.persistence import load, save
+from meanparity.state import Reader
 from tests.persistence.models import fit
 
 HEADER = {"what": "model file", "format": 1, "versions": {"meanparity": "9"}, "about": {}}
@@ -219,3 +222,130 @@ def test_numbers_that_do_not_fit_together_are_refused(name, what, minimal, tmp_p
     path.write_bytes(pack(header, arrays))
     with pytest.raises(ValueError, match="was not loaded"):
         load(path)
+
+
+ARRAYS = [
+    ("ridge", "LinearFeatures", "origin"),
+    ("ridge", "Fit", "coef"),
+    ("ridge", "Directions", "coef"),
+    ("rbf", "KernelExpansion", "points"),
+    ("landmarks", "KernelFeatures", "whitening"),
+    ("huber", "LossTradeoff", "scores"),
+    ("huber", "LossTradeoff", "penalties"),
+    ("adjusted", "FunctionCorrection", "coef"),
+    ("covariance penalty", "CovariancePenaltyRidge", "_coef"),
+    ("correlation bound", "FirstStage", "x_mean"),
+    ("correlation bound", "FirstStage", "s_scale"),
+    ("barycentre", "Distribution", "values"),
+    ("reduction", "LinearModel", "coef"),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "part"), ARRAYS)
+def test_no_array_of_a_model_may_hold_nan(name, kind, part, tmp_path):
+    path = tmp_path / "m.meanparity"
+    save(fit(name), path)
+    header, arrays = unpack(path.read_bytes(), "m", "model file")
+    state = next(n for n in walk(header) if n.get("kind") == kind)["state"]
+    if part not in state:
+        state = dict(state["fitted"]["dict"])
+    node = state[part]
+    if "same" in node:
+        node = next(n for n in walk(header) if n.get("id") == node["same"] and "array" in n)
+    arrays[node["array"]].flat[0] = np.nan
+    path.write_bytes(pack(header, arrays))
+    with pytest.raises(ValueError, match=r"not loaded: the (part|scale) .* not (finite|numbers)"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "part"),
+    [
+        ("adjusted groups", "GroupShifts", "shifts"),
+        ("barycentre", "Barycentre", "shares"),
+        ("correlation bound", "CorrelationBoundedRegression", "_unit"),
+        ("rbf", "Kernel", "gamma"),
+    ],
+)
+def test_no_number_of_a_model_may_be_infinite(name, kind, part, tmp_path):
+    path = tmp_path / "m.meanparity"
+    save(fit(name), path)
+    header, arrays = unpack(path.read_bytes(), "m", "model file")
+    for node in (n for n in walk(header) if n.get("kind") == kind):
+        state = node["state"]
+        if part in state:
+            if isinstance(state[part], dict):
+                state[part]["dict"][0][1] = {"float": "inf"}
+            else:
+                state[part] = {"float": "inf"}
+        else:
+            next(p for p in state["fitted"]["dict"] if p[0] == part)[1] = {"float": "inf"}
+    path.write_bytes(pack(header, arrays))
+    with pytest.raises(ValueError, match=r"was not loaded: .*(finite|gamma)"):
+        load(path)
+
+
+@pytest.mark.parametrize("name", ["ridge", "adjusted", "huber"])
+def test_numbers_that_predict_infinity_are_refused(name, tmp_path):
+    path = tmp_path / "m.meanparity"
+    save(fit(name), path)
+    header, arrays = unpack(path.read_bytes(), "m", "model file")
+    kind = "FunctionCorrection" if name == "adjusted" else "Fit"
+    state = next(n for n in walk(header) if n.get("kind") == kind)["state"]
+    arrays[state["coef"]["array"]][:] = 1e308
+    state["intercept"] = {"array": "huge"}
+    arrays["huge"] = np.full(1, 1.7e308)
+    origin = next((n for n in walk(header) if n.get("kind") == "LinearFeatures"), None)
+    if origin is not None:
+        arrays[origin["state"]["origin"]["array"]][:] = -1e3
+    path.write_bytes(pack(header, arrays))
+    with pytest.raises(ValueError, match="predicts numbers that are not finite"):
+        load(path)
+
+
+@pytest.mark.parametrize("part", ["scores", "y", "weights", "penalties"])
+def test_rows_that_are_not_those_of_the_fit_are_refused(part, tmp_path):
+    path = tmp_path / "m.meanparity"
+    save(fit("huber"), path)
+    header, arrays = unpack(path.read_bytes(), "m", "model file")
+    state = next(n for n in walk(header) if n.get("kind") == "LossTradeoff")["state"]
+    state[part] = {"array": "short"}
+    arrays["short"] = np.ones(3)
+    path.write_bytes(pack(header, arrays))
+    with pytest.raises(ValueError, match=f"'{part}' of its LossTradeoff is not of shape"):
+        load(path)
+
+
+def test_infinite_numbers_that_fits_make_are_kept(tmp_path):
+    path = tmp_path / "m.meanparity"
+    sex, office = np.tile(["F", "M"], 30), np.full(60, "one")
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = CorrelationBoundedRegression().fit(
+        X, X[:, 0], sensitive_features={"sex": sex, "age": np.full(60, 3.0), "office": office}
+    )
+    save(model, path)
+    people = {"sex": sex, "age": np.full(60, 3.0), "office": office}
+    again = load(path).predict(X, sensitive_features=people)
+    np.testing.assert_array_equal(again, model.predict(X, sensitive_features=people))
+    y = 1e200 * X[:, 0]  # the squares of which overflow
+    model = ParityKernelRegressor(kernel="linear", loss="huber").fit(X, y, sensitive_features=sex)
+    save(model, path)
+    np.testing.assert_array_equal(load(path).predict(X), model.predict(X))
+
+
+def test_a_tuple_cannot_be_referred_to(tmp_path):
+    """Otherwise, tuples of tuples of 2^k items would be made into keys, without an end."""
+    path = tmp_path / "m.meanparity"
+    save(fit("ridge"), path)
+    header, arrays = unpack(path.read_bytes(), "m", "model file")
+    items = [{"tuple": [1, 1], "id": "t0"}]
+    for i in range(1, 40):
+        items.append({"tuple": [{"same": f"t{i - 1}"}] * 2, "id": f"t{i}"})
+    items.append({"dict": [[{"same": "t39"}, 1]]})
+    header["model"]["state"]["fitted"]["dict"].append(["more_", {"tuple": items}])
+    path.write_bytes(pack(header, arrays))
+    with pytest.raises(ValueError, match=r"was not loaded: \['id', 'tuple'\] has an id"):
+        load(path)
+    for node in ({"dict": [], "id": 1}, {"scalar": "0", "id": 1}, {"float": "1", "id": 1}):
+        with pytest.raises(ValueError, match="has an id"):
+            Reader({"0": np.array(1.0)}).read(node)

@@ -25,7 +25,7 @@ _NOISE = 64 * np.finfo(float).eps  # deviations below this share of a column's m
 _CONDITION = 1e-6  # eigenvalues below this share are computed without squaring the columns
 
 
-@stored("Encoder")
+@stored("Encoder", any_number=("levels",))
 @dataclass(frozen=True)
 class SensitiveEncoder:
     """Encodes sensitive values as numbers, as in the published methods.
@@ -99,7 +99,11 @@ class SensitiveEncoder:
         return result
 
 
-@stored("StagePart", anonymous=lambda part: replace(part, size=float("nan")))
+@stored(
+    "StagePart",
+    anonymous=lambda part: replace(part, size=float("nan")),
+    any_number=("size",),
+)
 @dataclass(frozen=True, eq=False)
 class Part:
     """The part of the predictions that depends on Z, which is standardised S or U.
@@ -197,7 +201,7 @@ class Spectrum:
         return Part(self.vectors @ coef, self.variance(coef))
 
 
-@stored("FirstStage")
+@stored("FirstStage", any_number=("s_scale",))
 @dataclass(frozen=True, eq=False)
 class FirstStage:
     """The first stage: standardised S, and U, the standardised residuals of X given S.
@@ -227,6 +231,10 @@ class FirstStage:
     u_scale: FloatArray
     slopes: FloatArray
     recovery: FloatArray | None
+
+    def __post_init__(self) -> None:
+        if np.isnan(self.s_scale).any():  # infinite where a value never varies
+            raise ValueError("the scale of sensitive values has numbers that are not numbers")
 
     @classmethod
     def fit(

@@ -96,7 +96,7 @@ class Schema:
         return Rows._from_levels(self, *read_levels(columns, self.missing), sample_weight, y)
 
 
-@stored("Rows")
+@stored("Rows", any_number=("levels",))
 @dataclass(frozen=True, eq=False, repr=False)
 class Rows:
     """n rows in k cells, as a constraint sees them.

@@ -40,7 +40,7 @@ from meanparity.solvers.solution import Basis, Solution
 from meanparity.state import stored
 
 
-@stored("Effect")
+@stored("Effect", any_number=("residual", "size"))
 @dataclass(frozen=True, eq=False)
 class Effect:
     """What a correction does to the gaps on the rows of fit and on the pool.

@@ -46,7 +46,7 @@ _PRIOR = 2.0  # rows that the spread in all cells counts for in each
 Parts = tuple[Functionals, Functionals]  # conditions on the training rows, and on the pool
 
 
-@stored("GapLimits")
+@stored("GapLimits", any_number=("limits", "standard_errors"))
 @dataclass(frozen=True, eq=False, repr=False)
 class GapLimits:
     """The most that each gap can be in a fit with `pooling` or `confidence`.
@@ -197,12 +197,19 @@ class Unseen:
         """
         ends = slice(None) if any_function else slice(1)
         every = zip(parts, self.rows, self.squares, self.moves, strict=False)
-        found = [
-            (_drift(f, moves[ends]), *_standard_errors(f, rows, squares[ends]))
-            for f, rows, squares, moves in every
-            if len(f)
-        ]
-        return UnseenGaps(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = [
+                (_drift(f, moves[ends]), *_standard_errors(f, rows, squares[ends]))
+                for f, rows, squares, moves in every
+                if len(f)
+            ]
+        columns = [np.concatenate(column) for column in zip(*found, strict=True)]
+        if any(np.isnan(column).any() for column in columns):
+            raise ValueError(
+                "The standard errors of gaps overflow: powers of the numbers in y are too large or "
+                "too small for floating point. Scale the target."
+            )
+        return UnseenGaps(*columns)
 
     def gaps_on(self, part: int, functionals: Functionals) -> FloatArray:
         """Standard errors of other gaps of the constrained function on a part of the rows."""

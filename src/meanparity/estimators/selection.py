@@ -38,7 +38,7 @@ _TIE = 1e-3  # of the smallest loss: what is that close is as good
 _ROUNDING = 5e-3  # of the variance, by which the held-out error of a constant is off
 
 
-@stored("SmallestLoss")
+@stored("SmallestLoss", any_number=("max_gap",))
 @dataclass(frozen=True)
 class SmallestLoss:
     """The smallest squared error on held-out rows, among candidates whose gap is shown to be small.

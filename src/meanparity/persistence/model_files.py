@@ -18,10 +18,14 @@ from sklearn.base import BaseEstimator
 
 import meanparity.baselines
 import meanparity.estimators  # noqa: F401  (every kind of model is known)
+from meanparity._typing import FloatArray
+from meanparity.estimators._corrections import FunctionCorrection
 from meanparity.files import FORMAT, check_format, pack, read_packed, write_atomically
 from meanparity.persistence.foreign import read_foreign, write_foreign
 from meanparity.state import Reader, Writer
-from meanparity.tradeoff.functions import FittedFunction
+from meanparity.tradeoff.functions import FittedFunction, TableFunctions
+from meanparity.tradeoff.loss_tradeoff import LossTradeoff
+from meanparity.tradeoff.tradeoff import Tradeoff
 
 _WHAT = "model file"
 _PACKAGES = ("meanparity", "numpy", "scipy", "scikit-learn", "skrub", "skops")
@@ -214,8 +218,7 @@ def read(path: str | os.PathLike[str]) -> Saved:
         if not isinstance(model, BaseEstimator):
             raise ValueError(f"it contains a {type(model).__name__} instead of a model")
         for part in reader.objects:
-            if isinstance(part, FittedFunction):
-                _check_function(part)
+            _check_part(part)
         return Saved(model, about, versions, bool(header["minimal"]))
     except ImportError:
         raise
@@ -229,24 +232,44 @@ def read(path: str | os.PathLike[str]) -> Saved:
         ) from error
 
 
-def _check_function(function: FittedFunction) -> None:
-    """Refuse a function whose numbers do not fit together, which would fail or predict NaN."""
-    coef, intercept = function.coef, function.intercept
-    numbers = all(
+def _check_part(part: Any) -> None:
+    """Refuse numbers that do not fit together, which would fail or predict NaN."""
+    if isinstance(part, FittedFunction):
+        _check_function(part.basis, part.coef, part.intercept)
+    elif isinstance(part, FunctionCorrection):
+        _check_function(part, part.coef, part.intercept)
+    elif isinstance(part, Tradeoff):
+        for end in (part.solution.fair, part.solution.free):
+            _check_function(part.basis, end.coef, end.intercept)
+    if isinstance(part, LossTradeoff):
+        n = part.rows.n_rows
+        shapes = {"scores": (n, 2), "y": (n,), "weights": (n,), "penalties": (2, 2)}
+        for name, shape in shapes.items():
+            if np.shape(getattr(part, name)) != shape:
+                raise ValueError(f"the part {name!r} of its LossTradeoff is not of shape {shape}")
+
+
+def _check_function(
+    basis: TableFunctions | FunctionCorrection, coef: FloatArray, intercept: FloatArray
+) -> None:
+    """Refuse a function that cannot predict a finite number for a row of zeros."""
+    if not all(
         isinstance(part, np.ndarray) and part.dtype.kind == "f" for part in (coef, intercept)
-    )
-    if not (numbers and np.isfinite(coef).all() and np.isfinite(intercept).all()):
+    ):
         raise ValueError("it has coefficients that are not finite numbers")
-    layout = function.basis.layout
+    layout = basis.layout
     names = layout.feature_names
     d = layout.n_columns if names is None else len(names)
     if names is None and layout.drop_sensitive:
         d -= len(set(layout.sensitive))
     if coef.ndim != 2 or intercept.shape != coef.shape[1:]:
         raise ValueError(f"it has coefficients of shapes {coef.shape} and {intercept.shape}")
-    values = function.basis.functions.evaluate(np.zeros((1, d)), coef)
+    with np.errstate(all="ignore"):
+        values = basis.functions.evaluate(np.zeros((1, d)), coef) + intercept
     if values.shape != (1, len(intercept)):
         raise ValueError(f"it predicts values of shape {values.shape} for one row")
+    if not np.isfinite(values).all():
+        raise ValueError("it predicts numbers that are not finite")
 
 
 def _as_json(value: Any, where: str) -> Any:

@@ -122,7 +122,7 @@ class Directions:
     pool_cell_means: FloatArray | None = None
 
 
-@stored("SolverInfo")
+@stored("SolverInfo", any_number=("seconds", "residual", "system_residual"))
 @dataclass(frozen=True)
 class SolverInfo:
     """Which solver ran, why, and what it took.
@@ -173,7 +173,7 @@ class SolverInfo:
     device: str = "cpu"
 
 
-@stored("Run")
+@stored("Run", any_number=("loss", "gap"))
 @dataclass(frozen=True, eq=False)
 class Run:
     """The course of an iterative minimisation.
@@ -198,7 +198,8 @@ class Run:
     gap: FloatArray
 
 
-@stored("Solution")
+# squares of y may overflow where predictions do not
+@stored("Solution", any_number=("errors", "variance", "norms"))
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """The constrained and the free minimiser.

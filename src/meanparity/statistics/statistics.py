@@ -31,7 +31,7 @@ _LEAST_LEFT = 1e-7  # share of a sum of squares below which the rest has lost ha
 _CELLS = ("counts", "mass", "features", "targets", "squares")
 
 
-@stored("KeyedCells")
+@stored("KeyedCells", any_number=("values",))
 @dataclass(frozen=True, eq=False, repr=False)
 class KeyedCells:
     """Sums in cells, with the values that the cells have.

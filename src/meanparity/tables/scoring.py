@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
@@ -79,11 +81,16 @@ def score_file(
             "This file does not contain a model of a table. Load it with meanparity.persistence "
             "and call predict."
         )
-    encoder = Encoder(pipeline[:-1], about["kinds"], about["categories"])
-    estimator = pipeline[-1]
+    with _fitting_parts():
+        encoder = Encoder(pipeline[:-1], about["kinds"], about["categories"])
+        estimator = pipeline[-1]
+        text_columns = {column: "str" for column, kind in encoder.kinds.items() if kind == "text"}
+        groups = [*about.get("sensitive", ()), *about.get("control", ())]
+        known = KnownGroups.from_about(about)
+        outside = known.nobody()
+        own = None if about["unfairness"] is None else float(about["unfairness"])
     if unfairness is not None:
         if saved.minimal:
-            own = about["unfairness"]
             which = "" if own is None else f", with unfairness {own:.3g}"
             raise ValueError(
                 "The unfairness of a minimal model file cannot be changed, because the file "
@@ -93,14 +100,11 @@ def score_file(
             )
         check_unfairness(unfairness)
     target, name = f"predicted {about['target']}", Path(source).name
-    text_columns = {column: "str" for column, kind in encoder.kinds.items() if kind == "text"}
     # columns that are only copied keep what is written in them, such as the identifier 007
     names = TableFile(source, layout=layout).names
     copied = [column for column in names if column not in encoder.kinds]
-    as_written = [*about.get("sensitive", ()), *about.get("control", ()), *copied]
+    as_written = [*groups, *copied]
     unknown: dict[str, set[str]] = {}
-    known = KnownGroups.from_about(about)
-    outside = known.nobody()
     if strict:
         known.refuse_missing_columns(names, name)
 
@@ -109,19 +113,42 @@ def score_file(
         for batch in TableFile(source, as_written, layout).batches(text_columns):
             if target in batch.columns:
                 raise ValueError(f"{name} already has a column {target!r}. Rename it.")
-            X, found = encoder.encode(batch, name)
-            for column, values in found.items():
-                unknown.setdefault(column, set()).update(values)
-            outside += known.look_at(batch)
+            with _fitting_parts():
+                X, found = encoder.encode(batch, name)
+                for column, values in found.items():
+                    unknown.setdefault(column, set()).update(values)
+                outside += known.look_at(batch)
             if strict:
                 outside.refuse(name)
-            if unfairness is None:
-                predicted = predict_values(estimator, X)
-            else:
-                predicted = predict_ends(estimator, X) @ [1 - unfairness, unfairness]
+            with _fitting_parts(), np.errstate(over="ignore", invalid="ignore"):
+                if unfairness is None:
+                    predicted = predict_values(estimator, X)
+                else:
+                    predicted = predict_ends(estimator, X) @ [1 - unfairness, unfairness]
+                finite = np.isfinite(predicted)
+            if not finite.all():
+                row = int(batch.index[int(finite.argmin())]) + 1
+                raise ValueError(
+                    f"The prediction for row {row} of {name} is not a finite number. The numbers "
+                    "in this row are too large, or the model file is not one that a fit wrote."
+                )
             yield with_columns(batch, {target: predicted})
 
     n_rows = write_batches(scored_batches(), out)
     warn_about_unknown(name, unknown)
     outside.note(name)
     return n_rows
+
+
+@contextmanager
+def _fitting_parts() -> Iterator[None]:
+    """Say so if the parts of a model file do not fit together, whatever that leads to."""
+    try:
+        yield
+    except (ValueError, OSError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        raise ValueError(
+            "The model file is damaged, or was not written by meanparity fit: its parts do not fit "
+            f"together ({type(error).__name__}: {error}). Fit the model again."
+        ) from error

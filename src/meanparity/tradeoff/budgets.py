@@ -293,6 +293,8 @@ class Budgets:
         UnreachableError
             If there is none.
         """
+        if not len(G):  # SciPy's nnls would end the process
+            return np.zeros(G.shape[1]), np.zeros(0, dtype=bool)
         G, h = G / self.scale, h / self.scale
         rows = np.vstack([G.T, h])
         target = np.zeros(len(rows))

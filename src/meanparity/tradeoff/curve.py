@@ -111,7 +111,7 @@ class Comparison:
     description: str = ""
 
 
-@stored("CurveSums")
+@stored("CurveSums", any_number=("products", "variance"))
 @dataclass(frozen=True, eq=False, repr=False)
 class CurveSums:
     """The sums from which error and gaps follow at every position of the dial.
@@ -228,7 +228,7 @@ class Frontier:
         return import_pandas().DataFrame(columns)
 
 
-@stored("StepSums")
+@stored("StepSums", any_number=("errors", "variance"))
 @dataclass(frozen=True, eq=False, repr=False)
 class StepSums:
     """The sums from which error and gaps follow for every function ``g_free − Σ_k ν_k h_k``.
