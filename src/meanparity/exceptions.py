@@ -29,6 +29,22 @@ class ParityWarning(UserWarning):
     """
 
 
+class SmallGroupsWarning(ParityWarning):
+    """A warning about groups of few people, with their names and sizes.
+
+    Parameters
+    ----------
+    message : str
+        The warning.
+    brief : str
+        The same without anything about single groups.
+    """
+
+    def __init__(self, message: str, brief: str) -> None:
+        super().__init__(message)
+        self.brief = brief
+
+
 class DataUnavailableError(OSError):
     """A data file that is not bundled was not found."""
 
@@ -47,7 +63,7 @@ def did_you_mean(name: object, names: Iterable[object], cutoff: float = 0.6) -> 
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
-def warn(message: str, category: type[Warning] = ParityWarning) -> None:
+def warn(message: str | Warning, category: type[Warning] = ParityWarning) -> None:
     """Emit a warning that points at the line which called the package."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):

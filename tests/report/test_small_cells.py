@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from meanparity import MeanParity, ParityRidge
 from meanparity.report.small_cells import MERGED, merge_groups
+from meanparity.tables import Roles, fit_table
+from tests.cli.process import call
 from tests.cli.test_commands import run
 
 RNG = np.random.default_rng(0)
@@ -133,3 +135,57 @@ def test_the_command_line_shows_no_cell_of_fewer_people(tmp_path):
             sizes = [finding["size"] for finding in audited["findings"]]
             assert min(sizes) >= 12
     assert MERGED in (tmp_path / "r.html").read_text("utf-8")
+
+
+def table_of_small_groups(tmp_path):
+    """A rare group of three people, and a stratum of three others."""
+    rng = np.random.default_rng(1)
+    sex = rng.choice(["F", "M"], 400).astype(object)
+    region = rng.choice(["north", "south"], 400).astype(object)
+    sex[:3], region[3:6] = "Xrare", "tiny"
+    x = rng.normal(size=400)
+    frame = pd.DataFrame({"sex": sex, "region": region, "x": x, "pay": x + rng.normal(size=400)})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    return "fit", tmp_path / "a.csv", "--target", "pay", "--sensitive", "sex", "--model", "linear"
+
+
+def test_notes_of_the_command_line_say_nothing_about_few_people(tmp_path):
+    fit = (*table_of_small_groups(tmp_path), "--control", "region", "--test-size", "0.5")
+    status, printed, errors = call(*fit, "--min-cell", "10")
+    assert status == 0
+    assert "Only one group occurs in 1 stratum, so nothing is equalised there. Use" in errors
+    assert "1 group of fewer than 10 rows. Parity moves the mean of a small group" in errors
+    for text in (printed, errors):
+        assert "Xrare" not in text
+        assert "tiny" not in text
+        assert not re.search(r"\((\d) rows?[,)]", text)
+        assert "whose group is known" not in text
+    assert "the 199 of 200 training rows in groups of at least 10 people" in printed
+    status, printed, errors = call(*fit)
+    assert re.search(r"group of fewer than 10 rows: Xrare in region=\w+ \(\d rows?, sta", errors)
+    assert "only one group occurs in 1 stratum, so nothing is equalised there: region=tiny" in (
+        errors.lower()
+    )
+    assert "the 200 training rows" in printed
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--test-size", "0.01"), "--min-cell 10 leaves 0 of 2 groups of the 4 held-out rows, so"),
+        (("--control", "x"), "--min-cell 10 leaves 0 of 320 groups of the 320 training rows, so"),
+    ],
+)
+def test_too_few_rows_for_a_report_are_refused_before_the_fit(more, message, tmp_path):
+    fit = table_of_small_groups(tmp_path)
+    status, _, errors = call(*fit, "--min-cell", "10", *more, "-o", tmp_path / "m.meanparity")
+    assert status == 1
+    assert errors.startswith("meanparity: ")
+    assert message in errors
+    assert not (tmp_path / "m.meanparity").exists()
+    frame = pd.read_csv(tmp_path / "a.csv")
+    roles = Roles("pay", ("sex",))
+    heard = []
+    with pytest.raises(ValueError, match=r"min_cell=10 leaves \d of 3 groups of the 8 rows of the"):
+        fit_table(frame, roles, pool=frame[:8], min_cell=10, progress=heard.append)
+    assert heard == ["encoding the columns"]

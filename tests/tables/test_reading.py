@@ -10,10 +10,12 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from openpyxl.utils import get_column_letter
 
+from meanparity import ParityRidge
 from meanparity.linalg import memory
 from meanparity.persistence import read, save
 from meanparity.tables import Roles, fit_table, read_frame, reading, score_file, write_frame
@@ -269,3 +271,69 @@ def test_a_small_compressed_table_is_compared_with_free_memory_as_large_as_it_is
         assert tracemalloc.get_traced_memory()[1] < 2**24
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "feather"])
+@pytest.mark.parametrize("large", [False, True])
+def test_an_index_that_pandas_wrote_stays_a_column(suffix, large, tmp_path, monkeypatch):
+    if large:
+        monkeypatch.setattr(reading, "LARGE", 0)
+        monkeypatch.setattr(reading, "_BATCH_ROWS", 7)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"sex": rng.choice(["F", "M"], 40), "x": rng.normal(size=40)})
+    frame["grade"] = pd.array(rng.integers(3, size=40), dtype="Int64")
+    frame["pay"] = frame["x"] + rng.normal(size=40)
+    path = tmp_path / f"a.{suffix}"
+
+    def written(table):
+        if suffix == "parquet":
+            table.to_parquet(path)
+        else:
+            pa.feather.write_feather(pa.Table.from_pandas(table), path)
+        found = read_frame(path, ["sex", "x", "grade", "pay"])
+        assert sorted(found) == ["grade", "pay", "sex", "x"]
+        assert found["grade"].dtype == "Int64"
+        assert found.index.tolist() == list(range(len(found)))
+        return found
+
+    found = written(frame.set_index("sex"))
+    pd.testing.assert_frame_equal(found[frame.columns], frame)
+    found = written(frame.set_index(["grade", "sex"]))
+    pd.testing.assert_frame_equal(found[frame.columns], frame)
+    kept = frame["x"] > 0
+    found = written(frame[kept])  # row numbers, without a name
+    pd.testing.assert_frame_equal(found, frame[kept].reset_index(drop=True))
+    assert TableFile(path).names == ["sex", "x", "grade", "pay"]
+    model = ParityRidge().fit(path, "pay", sensitive_features="sex")
+    assert list(model.feature_names_in_) == ["x", "grade"]
+
+
+@pytest.mark.parametrize("end", [b"\0", b"\0" * 3000, b"anything", b"\x1f\x8b\x08"])
+def test_what_follows_a_compressed_table_is_refused_by_every_reader(end, tmp_path):
+    text = people(40).drop(columns=["id", "office"]).to_csv(index=False).encode()
+    path = tmp_path / "a.csv.gz"
+    half = text.index(b"\n", len(text) // 2) + 1
+    path.write_bytes(gzip.compress(text[:half]) + gzip.compress(text[half:]))
+    assert len(read_frame(path)) == 40
+    ParityRidge().fit(path, "pay", sensitive_features="sex")
+    path.write_bytes(gzip.compress(text) + end)
+    with pytest.raises(ValueError, match=r"a\.csv\.gz cannot be decompressed"):
+        read_frame(path)
+    with pytest.raises(ValueError, match=r"a\.csv\.gz cannot be decompressed"):
+        ParityRidge().fit(path, "pay", sensitive_features="sex")
+
+
+def test_the_ending_of_a_compressed_table_is_in_small_letters(tmp_path):
+    text = people(40).drop(columns=["id", "office"]).to_csv(index=False).encode()
+    for ending, allowed in [("CSV.gz", True), ("csv.GZ", False), ("CSV.GZ", False)]:
+        path = tmp_path / f"a.{ending}"
+        path.write_bytes(gzip.compress(text))
+        for action in (
+            lambda path=path: read_frame(path),
+            lambda path=path: ParityRidge().fit(path, "pay", sensitive_features="sex"),
+        ):
+            if allowed:
+                action()
+            else:
+                with pytest.raises(ValueError, match=r"has the extension '\.csv\.GZ'"):
+                    action()

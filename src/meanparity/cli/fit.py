@@ -181,7 +181,10 @@ def fit(
     if pool == options.STANDARD:
         raise ValueError("The pool cannot be read from standard input. Name a file.")
     layout = options.layout(delimiter, decimal, encoding)
-    with options.working(fit, quiet) as progress, options.local_file(data) as file:
+    with (
+        options.working(fit, quiet, brief=min_cell > 1) as progress,
+        options.local_file(data) as file,
+    ):
         fitted = fit_table(
             file,
             roles,
@@ -196,6 +199,7 @@ def fit(
             min_group_size=min_group_size,
             layout=layout,
             test_size=test_size,
+            min_cell=min_cell,
             seed=seed,
             progress=progress,
         )

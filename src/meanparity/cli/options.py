@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from meanparity.cli._typer import typer
 from meanparity.cli.configuration import read_configuration
 from meanparity.cli.words import in_commands
-from meanparity.exceptions import ParityWarning
+from meanparity.exceptions import ParityWarning, SmallGroupsWarning
 
 if TYPE_CHECKING:
     from meanparity.data.delimited import Layout
@@ -297,11 +297,14 @@ def check_standard_output(output: Path | None, as_json: bool) -> None:
 
 
 @contextmanager
-def working(command: Callable[..., None], quiet: bool = False) -> Iterator[Callable[[str], None]]:
+def working(
+    command: Callable[..., None], quiet: bool = False, *, brief: bool = False
+) -> Iterator[Callable[[str], None]]:
     """Show progress on a terminal, and print each warning once on stderr.
 
     Yields a function that changes the progress message. With `quiet`, nothing of this is shown.
-    Advice about options that the command does not have is left out.
+    With `brief`, warnings about small groups only say how many there are. Advice about options that
+    the command does not have is left out.
     """
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -311,7 +314,8 @@ def working(command: Callable[..., None], quiet: bool = False) -> Iterator[Calla
 
     def collect(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         kind = "note" if issubclass(category, ParityWarning) else f"warning ({category.__name__})"
-        lines[f"meanparity: {kind}: {in_commands(str(message), known)}"] = None
+        text = message.brief if brief and isinstance(message, SmallGroupsWarning) else str(message)
+        lines[f"meanparity: {kind}: {in_commands(text, known)}"] = None
 
     try:
         with warnings.catch_warnings():

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, TextIO
 
 from meanparity.exceptions import warn
 from meanparity.linalg.memory import require_memory
@@ -150,12 +150,6 @@ class TextFile:
             return scan_rows(lines, self.delimiter, self.path.name, columns, self.decimal)
 
 
-def _open_bytes(path: Path) -> BinaryIO:
-    if path.suffix.lower() == ".gz":
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    return path.open("rb")
-
-
 @contextmanager
 def _open_text(path: Path, encoding: str) -> Iterator[TextIO]:
     opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
@@ -166,11 +160,26 @@ def _open_text(path: Path, encoding: str) -> Iterator[TextIO]:
 def _blocks(path: Path) -> Iterator[bytes]:
     """The bytes of a file, decompressed."""
     try:
-        with _open_bytes(path) as file:
-            while block := file.read(_BLOCK):
-                yield block
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        with path.open("rb") as file:
+            if path.suffix.lower() == ".gz":
+                yield from _decompressed(file)
+            else:
+                yield from iter(lambda: file.read(_BLOCK), b"")
+    except (EOFError, zlib.error) as error:
         raise ValueError(f"{path.name} cannot be decompressed: {error}.") from error
+
+
+def _decompressed(file: BinaryIO) -> Iterator[bytes]:
+    """What gzip compressed; other than Python's gzip, but like PyArrow, without zeros at its end."""
+    data = file.read(_BLOCK)
+    while data:
+        member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        while not member.eof:
+            if not data:
+                raise EOFError("its end is missing")
+            if block := member.decompress(data, _BLOCK):
+                yield block
+            data = member.unconsumed_tail or member.unused_data or file.read(_BLOCK)
 
 
 def _measure(path: Path) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,7 +137,7 @@ class Files:
     @property
     def names(self) -> list[str]:
         """Names of all columns."""
-        return list(self.dataset.schema.names)
+        return column_names(self.dataset.schema)
 
     def count(self) -> int:
         """Number of rows."""
@@ -255,6 +256,11 @@ class Files:
         return pa.concat_tables(parts)
 
 
+def column_names(schema: Any) -> list[str]:
+    """The columns of a file, without row numbers that pandas wrote as an index without a name."""
+    return [name for name in schema.names if not re.fullmatch(r"__index_level_\d+__", name)]
+
+
 def _files_at(path: Path) -> list[Path]:
     """The file, or the files in a folder that have a known extension."""
     if not path.exists():
@@ -278,13 +284,17 @@ def _files_at(path: Path) -> list[Path]:
 def file_extension(path: Path) -> str:
     """The extension of a file in small letters; that of a compressed file has two parts.
 
+    PyArrow decompresses files only if ``.gz`` is in small letters, so others keep theirs.
+
     Examples
     --------
-    >>> [file_extension(Path(name)) for name in ("a.CSV", "b.csv.gz", "c.2024.csv", "d")]
-    ['.csv', '.csv.gz', '.csv', '']
+    >>> names = ("a.CSV", "b.csv.gz", "c.2024.csv", "d", "e.CSV.gz", "f.csv.GZ")
+    >>> [file_extension(Path(name)) for name in names]
+    ['.csv', '.csv.gz', '.csv', '', '.csv.gz', '.csv.GZ']
     """
-    parts = path.suffixes[-2:] if path.suffix.lower() == ".gz" else path.suffixes[-1:]
-    return "".join(parts).lower()
+    if path.suffix.lower() == ".gz":
+        return "".join(path.suffixes[-2:-1]).lower() + path.suffix
+    return path.suffix.lower()
 
 
 def _format(path: Path) -> str:

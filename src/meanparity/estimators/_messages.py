@@ -17,7 +17,7 @@ from meanparity.data.fit_input import FitInput
 from meanparity.data.groups import display_label, group_sums
 from meanparity.data.pool import Pool, as_pool
 from meanparity.data.rows import Rows, Schema, refuse_identifier, warn_about_labels
-from meanparity.exceptions import warn
+from meanparity.exceptions import SmallGroupsWarning, warn
 from meanparity.solvers.solution import Solution
 
 IDLE_LIMIT = "The unconstrained fit meets max_gap already"
@@ -66,10 +66,14 @@ def warn_about_groups(
     strata = functionals.unconstrained
     if strata:
         word = "stratum" if len(strata) == 1 else "strata"
+        listed = _list([f"{name} ({_rows(n)})" for name, n in strata])
         warn(
-            f"Only one group occurs in {len(strata)} {word}{where}, so nothing is equalised "
-            f"there: {_list([f'{name} ({_rows(n)})' for name, n in strata])}. Use coarser strata "
-            "if these rows should count."
+            _small_groups_warning(
+                f"Only one group occurs in {len(strata)} {word}{where}, so nothing is equalised "
+                "there",
+                listed,
+                ". Use coarser strata if these rows should count.",
+            )
         )
     small = [
         f"{name} ({_rows(count)}, standard error {error:.3g})"
@@ -77,11 +81,18 @@ def warn_about_groups(
     ]
     if small:
         warn(
-            f"{len(small)} group{'s'[: len(small) > 1]}{where} of fewer than {least} rows: "
-            f"{_list(small)}. Parity moves the mean of a small group like any other, although it "
-            "is known only up to this standard error. Merge groups, or pass a smaller "
-            "min_group_size to the constraint."
+            _small_groups_warning(
+                f"{len(small)} group{'s'[: len(small) > 1]}{where} of fewer than {least} rows",
+                _list(small),
+                ". Parity moves the mean of a small group like any other, although it is known "
+                "only up to its standard error. Merge groups, or pass a smaller min_group_size to "
+                "the constraint.",
+            )
         )
+
+
+def _small_groups_warning(start: str, groups: str, end: str) -> SmallGroupsWarning:
+    return SmallGroupsWarning(f"{start}: {groups}{end}", f"{start}{end}")
 
 
 def warn_about_gaps(gaps: Any, spread: FloatArray, size: float, conditions: int = 0) -> None:

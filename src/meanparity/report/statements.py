@@ -35,18 +35,26 @@ class Named:
 
 @dataclass(frozen=True)
 class RowSet:
-    """A set of rows: what it is called, its size, and how many rows have a known group.
+    """A set of rows: what it is called, its size, and how many rows are in a group.
 
-    `constrained` says whether the constraint was imposed on them; None if that is not known.
+    Without a group are rows whose group is not known, and those in strata of fewer than `least`
+    people. `constrained` says whether the constraint was imposed on them; None if that is not
+    known.
     """
 
     name: str
     n: int
     n_known: int
     constrained: bool | None
+    least: int = 1
 
     def __str__(self) -> str:
         """Such as "the 800 training rows"."""
+        if self.n_known < self.n and self.least > 1:
+            return (
+                f"the {self.n_known:,} of {self.n:,} {self.name} in groups of at least "
+                f"{self.least:,} people"
+            )
         if self.n_known < self.n:
             return f"the {self.n_known:,} of {self.n:,} {self.name} whose group is known"
         return f"the {self.all_rows}"

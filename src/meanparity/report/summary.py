@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meanparity._typing import FloatArray, IntArray
 from meanparity.audit import Audit, audit
@@ -178,7 +179,7 @@ class Summary:
         rows = predicted.as_rows(comparison)
         edges = band_edges(rows) if edges is None else edges
         every = _StratifiedGroups.from_rows(rows, edges)
-        table = every.merged(min_cell)
+        table = every.merged(min_cell, f" of the {len(predicted):,} {predicted.name}")
         counts = np.bincount(table.codes[table.codes >= 0], minlength=len(table.names))
         largest = np.sort(np.argsort(-counts, kind="stable")[:MOST_GROUPS])
         place = np.full(len(table.names) + 1, -1)
@@ -217,7 +218,8 @@ class Summary:
         gaps = _gaps(predicted, comparison, rows, compared, every)
         if table is not every and rows.groups is not None:
             weights = counted.sample_weight
-            _require_group_gaps(gaps.values, every.gaps(compared, weights), min_cell)
+            of_groups = every.gaps(compared, weights)[:, every.is_compared]
+            _require_group_gaps(gaps.values, of_groups, min_cell)
             gaps = gaps_of_groups(table.names, table.gaps(compared, weights))
         elif Kind.mean not in gaps.kinds and rows.groups is not None:
             gaps = gaps_of_groups(table.names, table.gaps(compared, counted.sample_weight)) + gaps
@@ -297,6 +299,17 @@ class Summary:
         return self.mean_squared_error(self.slider.weights[-1]) if of_best is None else of_best
 
 
+def require_groups(row_sets: Mapping[str, Rows], min_cell: int) -> None:
+    """Refuse sets of rows, by name, of which a report could show fewer than two groups.
+
+    The sensitive numbers of all are divided into the bands of the first.
+    """
+    edges = band_edges(next(iter(row_sets.values())))
+    for name, rows in row_sets.items():
+        where = f" of the {rows.n_rows:,} {name}"
+        _StratifiedGroups.from_rows(rows, edges).merged(min_cell, where)
+
+
 @dataclass(frozen=True, eq=False)
 class _StratifiedGroups:
     """The group and the stratum of each row.
@@ -354,16 +367,21 @@ class _StratifiedGroups:
         control = ", ".join(rows.schema.control)
         return cls(column, control, names, both_codes, groups, stratum_names, strata, stratum_of)
 
-    def merged(self, min_cell: int) -> _StratifiedGroups:
-        """With groups of fewer rows merged; itself if there are none."""
+    @property
+    def is_compared(self) -> NDArray[np.bool_]:
+        """Whether each group has others in its stratum."""
+        return np.bincount(self.stratum_of)[self.stratum_of] > 1
+
+    def merged(self, min_cell: int, where: str = "") -> _StratifiedGroups:
+        """With groups of fewer rows merged; itself if there are none. `where` is for messages."""
         counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.names))
         if (counts >= min_cell).all():
             return self
         codes, stratum_of, origin = merge_groups(self.codes, self.stratum_of, min_cell)
         if len(origin) < 2:
             raise ValueError(
-                f"min_cell={min_cell} leaves {len(origin)} of {len(self.names)} groups, so there "
-                "is nothing to compare. Pass a smaller number."
+                f"min_cell={min_cell} leaves {len(origin)} of {len(self.names)} groups{where}, so "
+                "there is nothing to compare. Pass a smaller number."
             )
         merged = np.array([group < 0 for group in origin] + [False])
         strata = np.append(stratum_of, -1)[codes]

@@ -104,7 +104,8 @@ def _same(summaries: Sequence[Summary]) -> SamePrediction | None:
 def row_set(summary: Summary) -> RowSet:
     """The rows of a summary."""
     n, predicted = len(summary.predicted), summary.predicted
-    return RowSet(predicted.name, n, n - summary.data["in_no_group"], predicted.constrained)
+    n_known = n - summary.data["in_no_group"]
+    return RowSet(predicted.name, n, n_known, predicted.constrained, summary.min_cell)
 
 
 def _compared(summary: Summary) -> Compared:

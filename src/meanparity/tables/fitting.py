@@ -14,8 +14,11 @@ from meanparity.constraints import MeanParity
 from meanparity.data.delimited import ANY_LAYOUT, Layout
 from meanparity.data.fit_input import check_unfairness
 from meanparity.data.pool import Pool
+from meanparity.data.rows import Rows
 from meanparity.exceptions import ParityWarning, warn
 from meanparity.report.models import AT_SAME_PENALTY
+from meanparity.report.small_cells import check_min_cell
+from meanparity.report.summary import require_groups
 from meanparity.tables.encoding import EncodedRows, EncodedTable
 from meanparity.tables.large_files import fit_batches, predict_batches, sample_rows
 from meanparity.tables.losses import LOSSES, check_loss, recognise_loss, suitable_loss
@@ -44,6 +47,7 @@ def fit_table(
     min_group_size: int = 10,
     test_size: float = 0.2,
     seed: int = 0,
+    min_cell: int = 1,
     layout: Layout = ANY_LAYOUT,
     progress: Callable[[str], None] = lambda message: None,
 ) -> TableModel:
@@ -81,6 +85,9 @@ def fit_table(
         Share of the rows to hold out.
     seed : int, default=0
         Random seed.
+    min_cell : int, default=1
+        The smallest number of people about whom a report will say anything. Rows in which fewer
+        than two groups would be left are refused before the fit.
     layout : Layout
         How text files are written, if that should not be found out.
     progress : callable, optional
@@ -126,6 +133,14 @@ def fit_table(
         texts = {name: "str" for name, kind in table.metadata_kinds.items() if kind == "text"}
         pool = TableFile(pool, roles.groups, layout).read(texts)
     pool_rows = None if pool is None else table.encode_pool(pool)
+    if check_min_cell(min_cell) > 1:
+        sets = {"training rows": table.train, "held-out rows": table.test}
+        if large_file is not None:  # of which these are a sample
+            del sets["training rows"]
+        if pool_rows is not None:
+            sets["rows of the pool"] = pool_rows
+        groups = {name: _groups_of(rows, table, missing) for name, rows in sets.items()}
+        require_groups(groups, min_cell)
     encoded_pool = None if pool_rows is None else Pool(pool_rows.X, **pool_rows.metadata)
     in_memory, mixed = large_file is None, unfairness not in (0.0, 1.0)
     names = selection_steps(len(table.train.X), model)
@@ -220,3 +235,9 @@ def _warn_about_probabilities(estimator: Any, rows: EncodedRows, target: str) ->
             f"(from {low:.3g} to {high:.3g}), although {target} is 0 or 1. Pass --loss logistic "
             "(loss='logistic' in Python) for predictions that are probabilities."
         )
+
+
+def _groups_of(rows: EncodedRows, table: EncodedTable, missing: str) -> Rows:
+    """Rows as a constraint sees them."""
+    people = {name: part for name, part in rows.metadata.items() if name != "sample_weight"}
+    return Rows.from_columns(**people, continuous=table.continuous, missing=missing)

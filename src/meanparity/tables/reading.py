@@ -6,6 +6,7 @@ Every row of a text file is checked by `meanparity.data.delimited` before pandas
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ import pandas as pd
 
 from meanparity.data.delimited import ANY_LAYOUT, Layout, Scan, TextFile
 from meanparity.data.files import FORMATS as FILE_FORMATS
-from meanparity.data.files import file_extension
+from meanparity.data.files import column_names, file_extension
 from meanparity.linalg.memory import require_memory
 from meanparity.tables.kinds import EMPTY
 from meanparity.tables.workbooks import Workbook
@@ -145,7 +146,7 @@ class TableFile:
         if self.format == "xlsx":
             return self._workbook.names
         with self._readable_errors():
-            return list(self._dataset.schema.names)
+            return column_names(self._dataset.schema)
 
     @property
     def is_large(self) -> bool:
@@ -171,7 +172,7 @@ class TableFile:
             self._require_all_rows(len(frame))
         else:
             with self._readable_errors():
-                table = self._dataset.to_table()
+                table = self._dataset.to_table(columns=self.names)
                 table.validate(full=True)  # offsets that lead outside would not be noticed
                 frame = table.to_pandas()
         self._refuse_empty(len(frame))
@@ -203,7 +204,7 @@ class TableFile:
             yield self.read(types)
             return
         with self._readable_errors():
-            for batch in self._dataset.to_batches(batch_size=_BATCH_ROWS):
+            for batch in self._dataset.to_batches(columns=self.names, batch_size=_BATCH_ROWS):
                 if batch.num_rows:
                     batch.validate(full=True)
                     yield batch.to_pandas()
@@ -268,7 +269,14 @@ class TableFile:
     def _dataset(self) -> Any:
         import pyarrow.dataset as pads
 
-        return pads.dataset(self.path, format=self.format)
+        dataset = pads.dataset(self.path, format=self.format)
+        notes = dataset.schema.metadata or {}
+        if b"pandas" not in notes:
+            return dataset
+        # an index that pandas wrote is a column like the others, and stays one
+        of_pandas = json.loads(notes[b"pandas"]) | {"index_columns": []}
+        notes |= {b"pandas": json.dumps(of_pandas).encode()}
+        return dataset.replace_schema(dataset.schema.with_metadata(notes))
 
     def _smallest_memory(self) -> int:
         """Bytes that the cells take at least, which may be many in few compressed ones."""
