@@ -285,9 +285,17 @@ class Reader:
         arrays: dict[str, NDArray[Any]],
         foreign: Callable[[Reader, Any], Any] | None = None,
     ) -> None:
-        self.arrays = arrays
+        self._arrays = arrays
+        self._taken: set[str] = set()
         self._foreign = foreign
         self._seen: dict[int, Any] = {}
+
+    def array(self, name: str) -> NDArray[Any]:
+        """One of the arrays, each of which belongs to one object, or many would take memory."""
+        if name in self._taken:
+            raise ValueError(f"its part {name!r} belongs to several objects")
+        self._taken.add(name)
+        return self._arrays[name]
 
     @property
     def objects(self) -> list[Any]:
@@ -313,9 +321,9 @@ class Reader:
 
     def _read_object(self, node: dict[str, Any]) -> Any:
         if "array" in node:
-            return self.arrays[node["array"]]
+            return self.array(node["array"])
         if "scalar" in node:
-            return self.arrays[node["scalar"]][()]
+            return self.array(node["scalar"])[()]
         if "tuple" in node:
             return tuple(self.read(item) for item in node["tuple"])
         if "dict" in node:
@@ -327,7 +335,7 @@ class Reader:
             items[:] = [self.read(item) for item in node["objects"]]
             return items.reshape(node["shape"])
         if "sparse" in node:
-            parts = tuple(self.arrays[node[name]] for name in ("data", "indices", "indptr"))
+            parts = tuple(self.array(node[name]) for name in ("data", "indices", "indptr"))
             matrix = _SPARSE[node["sparse"]](parts, shape=tuple(node["shape"]))
             matrix.check_format(full_check=True)  # the products of a wrong one read outside it
             return matrix

@@ -170,7 +170,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 
 def _decompressed(file: BinaryIO) -> Iterator[bytes]:
-    """What gzip compressed; other than Python's gzip, but like PyArrow, without zeros at its end."""
+    """What gzip compressed; other than in Python's gzip, no zeros may follow, as in PyArrow."""
     data = file.read(_BLOCK)
     while data:
         member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)

@@ -129,7 +129,7 @@ def write_foreign(writer: Writer, value: Any) -> Any:
 def read_foreign(reader: Reader, node: dict[str, Any]) -> Any:
     """The object that `write_foreign` wrote; types that are not on the list are refused."""
     if "skops" in node:
-        data = reader.arrays[node["skops"]].tobytes()
+        data = reader.array(node["skops"]).tobytes()
         _check_archive(data)
         unknown = _untrusted(data)
         if unknown:
