@@ -246,6 +246,10 @@ class Fuzzer:
             self.found.fail("command", number, f"{command}: {status}, {text[-300:]}")
         if status == 0 and "nan" in output.getvalue().split():
             self.found.fail("command", number, f"{command} shows nan")
+        if status == 0 and command[0] == "predict":
+            scores = pd.read_csv(command[-1])["predicted pay"]
+            if not np.isfinite(scores.to_numpy(dtype=float)).all():
+                self.found.fail("command", number, f"{command} writes scores that are not finite")
 
     # tables of bytes
 
@@ -311,7 +315,8 @@ class Fuzzer:
 
     def try_model(self, number: int, rng: np.random.Generator) -> None:
         """A model file with changed bytes, or with a digest that fits what was changed."""
-        data = self.models[int(rng.integers(len(self.models)))]
+        which = int(rng.integers(len(self.models)))
+        data = self.models[which]
         resealed = bool(rng.integers(3))
         content = _forged(data, "model file", rng) if resealed else _changed_bytes(data, rng)
         path = self.folder / "new.meanparity"
@@ -322,8 +327,21 @@ class Fuzzer:
             self.found.fail(kind, number, f"is no estimator but {model!r}")
         if done and not resealed and content != data:
             self.found.fail(kind, number, "was changed, and was read")
+        if done:
+            self.try_predict(kind, number, model, which)
         if done and read(path).about:
             self.try_commands(number, self._people(), path)
+
+    def try_predict(self, kind: str, number: int, model: Any, which: int) -> None:
+        """What a loaded model predicts: finite numbers, or nothing."""
+        rows = self.frame if which == 0 else self.frame[["hours"]].assign(other=1.0)
+        try:
+            values = np.asarray(model.predict(rows), dtype=float)
+        except Exception as error:  # a forged part may be of any type; commands are tried below
+            self.found.counts[f"{kind}, predict: {type(error).__name__}"] += 1
+            return
+        if not np.isfinite(values).all():
+            self.found.fail(kind, number, "predicts numbers that are not finite")
 
     def try_statistics(self, number: int, rng: np.random.Generator) -> None:
         """A file of statistics; what is read has to give finite predictions."""
@@ -517,7 +535,13 @@ def _forged(data: bytes, what: str, rng: np.random.Generator) -> bytes:
     else:  # a large array of few bytes, or a text of many parts
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("header.npy", b"[" + b"[]," * int(rng.integers(1, 10**6)) + b"1]")
+            item = [b"[]", b"[[[[]]]]", b'{"":[]}', b'{"tuple":[]}'][int(rng.integers(4))]
+            model = b"[" + (item + b",") * int(rng.integers(1, 10**5)) + b"1]"
+            content = json.dumps(header | {"model": 0}).encode()
+            content = content.replace(b'"model": 0', b'"model": ' + model)
+            text = io.BytesIO()
+            np.save(text, np.frombuffer(content, dtype=np.uint8))
+            archive.writestr("header.npy", text.getvalue())
             archive.writestr("0.npy", bytes(int(rng.integers(2**24))))
         return seal(buffer.getvalue())
     return pack(header, arrays)

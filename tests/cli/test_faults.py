@@ -33,7 +33,7 @@ def test_tables_say_what_to_install():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="others do not heed limits on addresses")
-@pytest.mark.parametrize("kibibytes", [60_000, 500_000, 2_000_000])
+@pytest.mark.parametrize("kibibytes", [60_000, 500_000, 700_000])
 def test_a_limit_on_addresses_leads_to_one_sentence(kibibytes, tmp_path):
     """Imports would fail, in words of the system's linker or of OpenBLAS."""
     table = tmp_path / "pay.csv"
@@ -48,8 +48,29 @@ def test_a_limit_on_addresses_leads_to_one_sentence(kibibytes, tmp_path):
     status, printed, errors = call(*asked, preexec_fn=limited)
     assert (status, printed) == (1, "")
     assert errors.startswith("meanparity: The limit on addresses (ulimit -v) leaves ")
-    assert errors.endswith(" GiB, although they use less memory. Raise the limit.\n")
+    assert errors.endswith("iB, although they use less memory. Raise the limit.\n")
     assert call("fit", "--help", preexec_fn=limited)[0] == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others do not heed limits on addresses")
+def test_no_more_addresses_are_asked_for_than_cores_need(tmp_path):
+    table = tmp_path / "pay.csv"
+    frame = pd.DataFrame({"sex": ["F", "M"] * 30, "x": range(60), "pay": range(60)})
+    frame.to_csv(table, index=False)
+    frame.to_parquet(tmp_path / "pay.parquet")
+
+    def limited():
+        import os
+        import resource
+
+        os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+        resource.setrlimit(resource.RLIMIT_AS, (1_100_000 * 1024,) * 2)
+
+    asked = ("--target", "pay", "--sensitive", "sex", "--json")
+    assert call("fit", table, *asked, preexec_fn=limited)[0] == 0
+    status, _, errors = call("fit", tmp_path / "pay.parquet", *asked, preexec_fn=limited)
+    assert status == 1  # PyArrow would wait for ever
+    assert "The limit on addresses (ulimit -v) leaves " in errors
 
 
 @pytest.mark.parametrize("value", ["1e308", "inf", "-1e200"])

@@ -20,6 +20,19 @@ from meanparity.cli.predict import predict
 from meanparity.cli.words import in_commands
 
 
+_LIBRARIES = 2**29  # addresses that imports and the fit to a small table take
+
+
+def _threads() -> tuple[int, int]:
+    """The most threads that libraries start, and those of the BLAS."""
+    if hasattr(os, "sched_getaffinity"):
+        count = len(os.sched_getaffinity(0))
+    else:
+        count = os.cpu_count() or 1
+    asked = os.environ.get("OPENBLAS_NUM_THREADS", "")
+    return count, min(int(asked), count) if asked.isdecimal() else count
+
+
 class GroupedCommand(TyperCommand):
     """A command whose help lists the options in groups, as plain text."""
 
@@ -27,7 +40,7 @@ class GroupedCommand(TyperCommand):
         """Run the command, if limits on addresses leave room for the libraries that it imports."""
         from meanparity.linalg.memory import THREAD, require_addresses
 
-        require_addresses(2**31 + 2 * THREAD * (os.cpu_count() or 1))
+        require_addresses(_LIBRARIES + THREAD * sum(_threads()))
         return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -19,7 +19,7 @@ import pandas as pd
 from meanparity.data.delimited import ANY_LAYOUT, Layout, Scan, TextFile
 from meanparity.data.files import FORMATS as FILE_FORMATS
 from meanparity.data.files import column_names, file_extension
-from meanparity.linalg.memory import require_memory
+from meanparity.linalg.memory import THREAD, require_addresses, require_memory
 from meanparity.tables.kinds import EMPTY
 from meanparity.tables.workbooks import Workbook
 
@@ -267,8 +267,11 @@ class TableFile:
 
     @cached_property
     def _dataset(self) -> Any:
+        import pyarrow as pa
         import pyarrow.dataset as pads
 
+        # without these, PyArrow waits for ever
+        require_addresses(THREAD * (pa.cpu_count() + pa.io_thread_count()))
         dataset = pads.dataset(self.path, format=self.format)
         notes = dataset.schema.metadata or {}
         if b"pandas" not in notes:
