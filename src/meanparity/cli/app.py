@@ -19,7 +19,6 @@ from meanparity.cli.fit import fit
 from meanparity.cli.predict import predict
 from meanparity.cli.words import in_commands
 
-
 _LIBRARIES = 2**29  # addresses that imports and the fit to a small table take
 
 
