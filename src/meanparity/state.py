@@ -240,6 +240,11 @@ class Writer:
             return self._write_once(value, len(self._seen) - 1)
         return self._seen[id(value)][1]
 
+    @property
+    def objects(self) -> list[Any]:
+        """The objects that were written so far."""
+        return [value for value, _ in self._seen.values()]
+
     def array(self, values: NDArray[Any]) -> str:
         """Add an array, and return its name."""
         name = str(len(self.arrays))

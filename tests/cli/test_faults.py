@@ -146,11 +146,24 @@ def test_fit_says_which_rows_a_model_file_holds(model, minimal, tmp_path):
     status, output, _ = call("fit", tmp_path / "a.csv", *more, *["--minimal"] * minimal)
     assert status == 0
     text = " ".join(output.split())
-    assert ("holds the features of 80 rows, those of fit and its pool" in text) == (
-        model == "kernel"
-    )
-    computed = "The group of each person of a pool can be computed"
+    assert ("holds the features of 80 rows, those of fit, because" in text) == (model == "kernel")
+    computed = "groups of the rows of fit can be computed if the targets are few"
     assert (computed in text) == (model == "kernel" and minimal)
+    assert "pool" not in text
+
+
+@pytest.mark.parametrize("minimal", [False, True])
+def test_fit_says_that_files_of_other_losses_hold_targets_and_groups(minimal, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"sex": rng.choice(["F", "M"], 100), "x": rng.normal(size=100)})
+    frame["hired"] = (frame["x"] + (frame["sex"] == "M") + rng.normal(size=100) > 0).astype(int)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    more = ["--target", "hired", "--sensitive", "sex", "--model", "linear", "--loss", "logistic"]
+    file = ["-o", tmp_path / "m.meanparity", *["--minimal"] * minimal]
+    status, output, _ = call("fit", tmp_path / "a.csv", *more, *file)
+    assert status == 0
+    holds = "holds the target and the group of each of the 80 rows of fit"
+    assert (holds in " ".join(output.split())) == (not minimal)
 
 
 @pytest.mark.parametrize(

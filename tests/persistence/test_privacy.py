@@ -14,9 +14,10 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from meanparity import LinearParity
+from meanparity import LinearParity, ParityKernelClassifier, ParityKernelRidge
+from meanparity.datasets import make_synthetic
 from meanparity.files import unpack
-from meanparity.persistence import save
+from meanparity.persistence import describe_rows, load, save
 from tests.persistence import models
 
 PAGE = Path(__file__).parents[2] / "docs" / "privacy.md"
@@ -70,17 +71,49 @@ def fitted(name: str, n: int, monkeypatch: Any) -> Any:
         return models.fit(name)
 
 
-def growing(name: str, path: Path, monkeypatch: Any, *, minimal: bool) -> set[str]:
-    """The fields of a file that are nearly twice as large after a fit to twice as many rows."""
+def growing(name: str, path: Path, monkeypatch: Any, *, minimal: bool) -> tuple[set[str], Any]:
+    """The fields of a file that are nearly twice as large after a fit to twice as many rows.
+
+    Returns the model of that fit as well.
+    """
     found = []
     for n in (60, 120):
-        save(fitted(name, n, monkeypatch), path, minimal=minimal)
+        model = fitted(name, n, monkeypatch)
+        save(model, path, minimal=minimal)
         header, arrays = unpack(path.read_bytes(), "it", "model file")
         counts: Counter[str] = Counter()
         for where, size in sizes(header["model"], arrays):
             counts[where] += size
         found.append(counts)
-    return {where for where, size in found[1].items() if size > 1.9 * found[0][where]}
+    return {where for where, size in found[1].items() if size > 1.9 * found[0][where]}, model
+
+
+FEATURES, LOSS = "holds the features of 120 rows", "the target and the group of each of the 120"
+AGES = "the mean prediction at each value of age"
+# what describe_rows says of each part that grows with the rows
+SAID = {
+    "KernelExpansion.points": FEATURES,
+    "FittedFunction.coef": FEATURES,
+    "StagePart.coef": FEATURES,
+    "ParityKernelRidge.dual_coef_": FEATURES,
+    "ParityKernelRegressor.dual_coef_": FEATURES,
+    "ParityKernelClassifier.dual_coef_": FEATURES,
+    "MeanPenaltyRidge.dual_coef_": FEATURES,
+    "MeanPenaltyRidge._coef": FEATURES,
+    "Distribution.values": "120 predictions for the rows of fit",
+    "Distribution.ranks": "120 predictions for the rows of fit",
+    "Fit.coef": FEATURES,
+    "Directions.coef": FEATURES,
+    "Run.c": FEATURES,
+    "LossTradeoff.y": LOSS,
+    "LossTradeoff.scores": LOSS,
+    "LossTradeoff.weights": LOSS,
+    "Rows.y": LOSS,
+    "Rows.codes": LOSS,
+    "LinearParity.weights": "the weights that the constraint gives to each of 120 rows",
+    "Fit.cell_means": AGES,
+    "Directions.cell_means": AGES,
+}
 
 
 WITHOUT_ROWS = re.compile("ridge|landmarks|adjusted|bound$|covariance|reduction|unfair|pipe|target")
@@ -90,9 +123,52 @@ WITHOUT_ROWS = re.compile("ridge|landmarks|adjusted|bound$|covariance|reduction|
 def test_what_grows_with_the_rows_is_what_the_page_lists(minimal, tmp_path, monkeypatch):
     path, every = tmp_path / "m.meanparity", set()
     for name in models.MODELS:
-        found = growing(name, path, monkeypatch, minimal=minimal)
+        found, model = growing(name, path, monkeypatch, minimal=minimal)
         assert found <= listed(minimal=minimal), name
+        text = describe_rows(model, minimal=minimal)
+        assert {words for words in SAID.values() if words in text} == {
+            SAID[where] for where in found
+        }, name
+        assert bool(text) == bool(found) or "landmarks" in text, name
         if minimal and WITHOUT_ROWS.search(name):
             assert not found, name
         every |= found
     assert every == listed(minimal=minimal)
+    assert set(SAID) == listed(minimal=False)
+
+
+@pytest.mark.parametrize("minimal", [False, True])
+def test_a_pool_is_mentioned_where_there_is_one(minimal):
+    X, y, s = make_synthetic(60, random_state=0)
+    kernel = ParityKernelRidge(kernel="rbf")
+    text = describe_rows(kernel.fit(X, y, sensitive_features=s), minimal=minimal)
+    assert "the features of 60 rows, those of fit, because" in text
+    assert "pool" not in text
+    kernel.fit(X[:40], y[:40], sensitive_features=s[:40], pool=(X[40:], s[40:]))
+    text = describe_rows(kernel, minimal=minimal)
+    assert "the features of 60 rows, those of fit and its pool, because" in text
+    of_pool = "The group of each person of the pool can be computed"
+    assert (of_pool in text) == minimal  # of all of these rows in a full file
+    kernel.set_params(kernel="precomputed").fit(X @ X.T, y, sensitive_features=s)
+    text = describe_rows(kernel, minimal=minimal)
+    assert text == "The model file holds 60 coefficients, one for each row of fit."
+
+
+def test_a_linear_model_of_another_loss_says_what_its_file_holds_and_keeps_its_curves(tmp_path):
+    X, y, s = make_synthetic(80, random_state=0)
+    model = ParityKernelClassifier(kernel="linear").fit(X, y > 0, sensitive_features=s)
+    assert describe_rows(model) == (
+        "The model file holds the target and the group of each of the 80 rows of fit, its weight "
+        "and its predictions at both ends of the dial, from which curves of the dial are computed; "
+        "minimal files do not."
+    )
+    assert describe_rows(model, minimal=True) == ""
+    save(model, tmp_path / "m.meanparity")
+    loaded = load(tmp_path / "m.meanparity")
+    assert describe_rows(loaded) == describe_rows(model)
+    here, there = (m.tradeoff_.training_curve([0.0, 0.3, 1.0]) for m in (model, loaded))
+    assert (here.loss == there.loss).all()
+    assert (here.max_gap == there.max_gap).all()
+    assert loaded.tradeoff_.objective(0.3) == model.tradeoff_.objective(0.3)
+    with pytest.raises(ValueError, match="does not have the problem and the solver of its fit"):
+        loaded.tradeoff_.for_gap(0.1)

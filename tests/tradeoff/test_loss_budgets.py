@@ -526,7 +526,7 @@ def test_a_model_file_has_the_dial_only(tmp_path):
     np.testing.assert_array_equal(
         loaded.tradeoff_.at(0.5).predict(X), model.tradeoff_.at(0.5).predict(X)
     )
-    with pytest.raises(ValueError, match="a model file does not hold these"):
+    with pytest.raises(ValueError, match="does not have the problem and the solver"):
         loaded.tradeoff_.for_gap(0.01)
 
 

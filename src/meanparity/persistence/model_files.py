@@ -85,9 +85,10 @@ def save(
     groups. Files of exact kernel models contain the features of the training rows and of the pool,
     because their predictions are sums over these rows; the target and the group of each training
     row, and the group of each person of the pool, can be computed from them. Files of models with
-    other losses contain the targets, scores and groups of the training rows, from which
-    `tradeoff_` computes its curves, and files of models with `LinearParity` its weights of the
-    rows. `describe_rows` says what a file of a model holds, and docs/privacy.md has a table.
+    other losses, linear ones too, contain the targets, weights, scores and groups of the training
+    rows, from which `tradeoff_` computes its curves, and files of models with `LinearParity` its
+    weights of the rows. `describe_rows` says what a file of a model holds, and docs/privacy.md has
+    a table.
 
     Parameters
     ----------

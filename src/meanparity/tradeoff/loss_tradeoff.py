@@ -261,9 +261,9 @@ class LossTradeoff(Tradeoff):
     def _loss_budgets(self) -> LossBudgets:
         if self.refit is None:
             raise ValueError(
-                "Budgets of losses other than the squared error are new minimisations, which need "
-                "the training rows, and a model file does not hold these. Fit the model again "
-                "(max_gap in fit), use tradeoff_.at, or leave budget out of a report."
+                "Budgets of losses other than the squared error are new minimisations, and a model "
+                "that was loaded does not have the problem and the solver of its fit. Fit the "
+                "model again (max_gap in fit), use tradeoff_.at, or leave budget out of a report."
             )
         runs = self.solution.runs
         assert runs is not None
