@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from meanparity.baselines import METHODS
+from meanparity.baselines import METHODS, Method
 from reproduction.datasets import DATASETS, Trial
 
 TRIALS = 10  # as in the paper
@@ -25,8 +25,8 @@ class Entry:
     ----------
     name : str
         Name in tables and figures.
-    method : str
-        Name in `meanparity.baselines.METHODS`.
+    method : str or Method
+        Name in `meanparity.baselines.METHODS`, or a method of your own.
     setting : {"linear", "kernel"}
         The paper's linear or kernel setting.
     parameters : mapping
@@ -48,7 +48,7 @@ class Entry:
     """
 
     name: str
-    method: str
+    method: str | Method
     setting: str = "linear"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     positions: tuple[float, ...] = ()
@@ -58,6 +58,13 @@ class Entry:
     gammas: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.method, Method) and self.method.name in METHODS:
+            if METHODS[self.method.name] is not self.method:
+                raise ValueError(
+                    f"{self.name}: the registry has another method {self.method.name!r}. Give your "
+                    "own another name."
+                )
+            object.__setattr__(self, "method", self.method.name)
         if self.features not in get_args(Features):
             raise ValueError(
                 f"features={self.features!r}. Pass one of {', '.join(get_args(Features))}."
@@ -67,6 +74,11 @@ class Entry:
                 f"{self.name}: gammas={self.gammas!r} requires method='Ours', setting='kernel' and "
                 "pool=False."
             )
+
+    @property
+    def resolved(self) -> Method:
+        """The method itself, also where it is given by its name."""
+        return self.method if isinstance(self.method, Method) else METHODS[self.method]
 
 
 @dataclass(frozen=True)
@@ -180,19 +192,21 @@ class Experiment:
                 )
         slugs = [slug(entry.name) for entry in self.entries]
         for entry in self.entries:
-            if entry.method not in METHODS:
+            if not isinstance(entry.method, Method) and entry.method not in METHODS:
                 raise ValueError(
                     f"{self.name}: {entry.method!r} is not a method. The methods are: "
-                    f"{', '.join(METHODS)}."
+                    f"{', '.join(METHODS)}. Pass one of your own as a Method of "
+                    "meanparity.baselines."
                 )
             if not slug(entry.name) or slugs.count(slug(entry.name)) > 1:
                 raise ValueError(
                     f"{self.name}: the file name of entry {entry.name!r} is empty or not unique. "
                     "Rename the entry."
                 )
-            if entry.positions and METHODS[entry.method].dial is None:
+            if entry.positions and entry.resolved.dial is None:
                 raise ValueError(
-                    f"{self.name}: {entry.method} has no tradeoff parameter. Leave out positions."
+                    f"{self.name}: {entry.resolved.name} has no tradeoff parameter. Leave out "
+                    "positions."
                 )
 
     @property

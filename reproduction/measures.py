@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from meanparity._typing import FloatArray
-from meanparity.baselines import METHODS
 from meanparity.estimators import ParityKernelRidgeCV
 from meanparity.metrics import covariance_norm, mean_parity_gap, wasserstein_gap
 from meanparity.tradeoff.curve import PAPER_POSITIONS
@@ -31,7 +30,7 @@ def scores(entry: Entry, trial: Trial) -> list[Row]:
     row: Row = {"seconds": seconds, "sd": float(trial.part("train")[1].std())}
     for part in PARTS:
         X, y, s = trial.part(part)
-        values, weights = METHODS[entry.method].mixture(model, X, sensitive_features=s)
+        values, weights = entry.resolved.mixture(model, X, sensitive_features=s)
         if entry.as_mean:
             values, weights = values @ weights[:, None], np.ones(1)
         numbers = _score_mixture(y, s, values, weights, _SENSITIVE_KERNEL[entry.setting])
@@ -48,7 +47,7 @@ def sweep(entry: Entry, trial: Trial) -> list[Row]:
         tradeoff = _fit(entry, trial).tradeoff_
         models = [tradeoff.at(position) for position in entry.positions]
     else:
-        dial = str(METHODS[entry.method].dial)
+        dial = str(entry.resolved.dial)
         models = [_fit(entry, trial, **{dial: position}) for position in entry.positions]
     seconds = time.perf_counter() - start
     rows: list[Row] = []
@@ -157,14 +156,14 @@ def proofs(entry: Entry, trial: Trial) -> list[Row]:
 
 
 def _prepare(entry: Entry, trial: Trial) -> Trial:
-    trial = trial.centred() if METHODS[entry.method].centred else trial
+    trial = trial.centred() if entry.resolved.centred else trial
     if "Fourier" in entry.features:
         return trial.fourier()
     return trial if entry.features == "all" else trial.without_sensitive()
 
 
 def _fit(entry: Entry, trial: Trial, **parameters: Any) -> Any:
-    method = METHODS[entry.method]
+    method = entry.resolved
     X, y, s = trial.part("train")
     parameters = {**entry.parameters, **parameters}
     if (
@@ -182,7 +181,7 @@ def _fit(entry: Entry, trial: Trial, **parameters: Any) -> Any:
 
 
 def _predict(entry: Entry, model: Any, X: FloatArray, s: FloatArray) -> FloatArray:
-    return METHODS[entry.method].predict(model, X, sensitive_features=s)
+    return entry.resolved.predict(model, X, sensitive_features=s)
 
 
 def _fit_timed(fit: Callable[[], Any]) -> tuple[Any, float]:

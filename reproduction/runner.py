@@ -186,7 +186,9 @@ class Plan:
             warned: Counter[str] = Counter()
             for task, result in zip(tasks, results, strict=True):
                 key = {"dataset": task.dataset, "method": task.entry.name, "trial": task.trial}
-                rows += [{**key, "estimator": task.entry.method, **row} for row in result.rows]
+                rows += [
+                    {**key, "estimator": task.entry.resolved.name, **row} for row in result.rows
+                ]
                 warned.update(set(result.warnings))
             yield Outcome(experiment, rows, warned, sum(result.seconds for result in results))
 

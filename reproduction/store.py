@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import sys
+import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,9 @@ from typing import Any
 import joblib
 
 import meanparity
+from meanparity.baselines import Method
 from meanparity.files import write_atomically
-from reproduction.declaration import Row, Task, slug
+from reproduction.declaration import Entry, Row, Task, slug
 
 # Results do not depend on these parts of the package, which only display them. Of this folder, they
 # depend on these modules, and each on its own declaration.
@@ -80,8 +83,36 @@ def fingerprint(task: Task, source: str) -> str:
     """A digest of everything that the numbers of a task depend on."""
     measure = _source_code(task.experiment.measure)
     return _digest(
-        (_code_digest(), task.dataset, source, joblib.hash(task.entry), task.trial, measure)
+        (_code_digest(), task.dataset, source, _entry_digest(task.entry), task.trial, measure)
     )
+
+
+def _entry_digest(entry: Entry) -> str:
+    """A digest of an entry, and of the code of a method that is not in the registry."""
+    method = entry.method
+    if not isinstance(method, Method):
+        return str(joblib.hash(entry))
+    facts = (method.name, method.dial, method.centred, method.is_random)
+    named = joblib.hash(replace(entry, method=method.name))
+    return _digest((named, facts, *map(_own_code, (method.linear, method.kernel))))
+
+
+def _own_code(make: Any) -> str:
+    """The file that defines what makes an estimator, and the parameters that it is given."""
+    if isinstance(make, partial):
+        return _defining_code(make.func) + str(joblib.hash((make.args, make.keywords)))
+    return _defining_code(make)
+
+
+@cache
+def _defining_code(function: Any) -> str:
+    if function is None:
+        return ""
+    try:
+        inspect.getsource(function)
+        return inspect.getsource(sys.modules[function.__module__])
+    except (OSError, TypeError):  # defined in a prompt: results hold as long as it is open
+        return uuid.uuid4().hex
 
 
 @cache

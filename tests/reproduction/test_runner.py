@@ -12,14 +12,18 @@ import textwrap
 import time
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
+from meanparity.baselines import METHODS, Method
 from meanparity.files import write_atomically
 from reproduction import store as store_module
 from reproduction.declaration import Entry
+from reproduction.measures import scores
 from reproduction.runner import Plan, Sources
 from reproduction.store import Result, Store, fingerprint
 from tests.reproduction.conftest import small
@@ -307,6 +311,57 @@ def test_a_changed_measure_is_run_again(tmp_path, monkeypatch):
     assert plan.pending() == []
     monkeypatch.setattr(store_module, "_source_code", lambda measure: "another body")
     assert len(plan.pending()) == 6
+
+
+class Doubled(LinearRegression):
+    """A regressor of the user's own."""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_method_of_ones_own_runs_beside_those_of_the_paper(jobs, tmp_path):
+    own = Method("Slopes", "least squares", partial(Doubled, fit_intercept=False), None)
+    entries = (Entry("OLS", "OLS"), Entry("Slopes", own), Entry("again", METHODS["OLS"]))
+    plan = Plan.make([small(entries=entries, measure=scores)], tmp_path)
+    assert plan.run(jobs=jobs) == []
+    assert plan.pending() == []
+    (outcome,) = plan.outcomes()
+    rows = outcome.frame.groupby("method")
+    assert rows.estimator.first().to_dict() == {"OLS": "OLS", "Slopes": "Slopes", "again": "OLS"}
+    errors = rows.mse_test.mean()
+    assert errors["again"] == errors["OLS"] != errors["Slopes"]
+
+
+def test_a_method_of_ones_own_is_run_again_when_it_changes(tmp_path):
+    def plan(**parameters):
+        own = Method("Slopes", "least squares", partial(Doubled, **parameters), None)
+        return Plan.make([small(entries=(Entry("a", own),), measure=scores)], tmp_path)
+
+    plan().run(jobs=1)
+    assert plan().pending() == []
+    assert len(plan(positive=True).pending()) == 3
+
+
+def test_the_code_of_a_method_of_ones_own_counts(task):
+    def defined(body):
+        names = {"__name__": "__main__"}
+        exec(f"class Own:\n    def fit(self, X, y):\n        return {body}", names)
+        return replace(task, entry=Entry("a", Method("Own", "mine", names["Own"], None)))
+
+    one = defined(1)
+    assert fingerprint(one, "paper") == fingerprint(one, "paper")
+    assert fingerprint(one, "paper") != fingerprint(defined(2), "paper")
+    in_a_file = replace(task, entry=Entry("a", Method("Own", "mine", Doubled, None)))
+    again = replace(task, entry=Entry("a", Method("Own", "mine", Doubled, None)))
+    assert fingerprint(in_a_file, "paper") == fingerprint(again, "paper")
+
+
+def test_a_method_of_ones_own_needs_a_name_of_its_own():
+    own = Method("OLS", "not that of the registry", LinearRegression, None)
+    with pytest.raises(ValueError, match="a: the registry has another method 'OLS'"):
+        Entry("a", own)
+    dial = Entry("a", replace(own, name="Own"), positions=(0.0,))
+    with pytest.raises(ValueError, match="Own has no tradeoff parameter"):
+        small(entries=(dial,))
 
 
 def test_every_element_of_an_array_parameter_counts(task, tmp_path):

@@ -40,8 +40,6 @@ class Method:
         arguments are parameters of the estimator.
     dial : str or None
         The parameter that trades parity against accuracy.
-    accepts_numbers : bool
-        Whether sensitive columns may be numbers such as age.
     centred : bool
         Whether experiments subtract the training mean from y before the fit, as in the paper. RBA
         is not centred, because its thresholds are those of a y between 0 and 1.
@@ -66,7 +64,6 @@ class Method:
     linear: Callable[..., Any] | None
     kernel: Callable[..., Any] | None
     dial: str | None = None
-    accepts_numbers: bool = True
     centred: bool = True
     is_random: bool = False
 
@@ -132,7 +129,6 @@ _ALL = [
             f"penalty on differences of means, coefficient {10**power}",
             *_both(MeanPenaltyRidge, penalty=10.0**power),
             "penalty",
-            accepts_numbers=False,
         )
         for power in (1, 3)
     ),
@@ -164,7 +160,6 @@ _ALL = [
         partial(ReductionRegressor, slack=0.01),
         None,
         "slack",
-        accepts_numbers=False,
         centred=False,
         is_random=True,
     ),
@@ -174,7 +169,6 @@ _ALL = [
         BarycenterRegressor,
         partial(BarycenterRegressor, estimator=KernelRidge(**_RBF)),
         "unfairness",
-        accepts_numbers=False,
     ),
     Method("Ours", "equal means, exact", *_both(ParityKernelRidge), "unfairness"),
 ]
