@@ -142,3 +142,28 @@ def test_a_limit_for_two_groups_has_the_numbers_of_its_model(small_batches, path
     assert train.columns.shape[1] == 3
     summary = fitted.report().summaries[0]
     assert np.abs(summary.gaps(summary.slider.model)).max() == pytest.approx(0.1, rel=1e-6)
+
+
+@pytest.mark.parametrize("as_file", [True, False])
+def test_a_pool_that_is_the_data_is_noticed(as_file, tmp_path):
+    frame = table(200)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    frame.to_csv(tmp_path / "copy.csv", index=False)
+    data, pool = frame, frame.copy()
+    if as_file:
+        data, pool = tmp_path / "people.csv", tmp_path / "copy.csv"
+    with pytest.warns(UserWarning, match="The pool is the same table as the data. The means are"):
+        fitted = fit_table(data, ROLES, model="linear", pool=pool)
+    assert [rows.constrained for rows in fitted.row_sets] == [True, True, True]
+    text = " ".join(fitted.report().sentences)
+    assert "held-out rows, on which the constraint was imposed" in text
+    assert "Among other people" not in text
+    _, _, whole = fitted.row_sets
+    gap = mean_parity_gap(None, whole.fair, sensitive_features=whole.sensitive_features)
+    assert gap < 1e-9 * np.std(frame["salary"])
+
+
+def test_another_pool_is_not_the_data(tmp_path):
+    fitted = fit_table(table(200), ROLES, model="linear", pool=table(80, seed=3))
+    assert [rows.constrained for rows in fitted.row_sets] == [True, False, True]
+    assert "Among other people" in " ".join(fitted.report().sentences)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import filecmp
 import re
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from meanparity._typing import MissingValues
 from meanparity.constraints import MeanParity
@@ -119,6 +122,13 @@ def fit_table(
     if loss not in LOSSES:
         raise ValueError(f"loss={loss!r} is not known. Pass one of {', '.join(LOSSES)}.")
     check_unfairness(unfairness)
+    held_out_in_pool = _is_same_table(data, pool)
+    if held_out_in_pool:
+        warn(
+            "The pool is the same table as the data. The means are equal over all of its rows, "
+            "held-out rows included, so these no longer show how large gaps are among other "
+            "people. For that, leave out the pool, or name the rows that are to be scored."
+        )
     file = TableFile(data, roles.groups, layout) if isinstance(data, str | Path) else None
     large_file = file if file is not None and file.is_large else None
     if large_file is not None:
@@ -211,7 +221,13 @@ def fit_table(
                 warnings.simplefilter("ignore", ParityWarning)
                 best = selected.free.fit(table.train.X, table.train.y, **table.train.metadata)
     held_out = predict_rows(
-        estimator, slider, "held-out rows", table.test, best=best, without=without
+        estimator,
+        slider,
+        "held-out rows",
+        table.test,
+        constrained=held_out_in_pool,
+        best=best,
+        without=without,
     )
     if auto_squared:
         _warn_about_probabilities(estimator, table.test, str(roles.target))
@@ -241,3 +257,10 @@ def _groups_of(rows: EncodedRows, table: EncodedTable, missing: str) -> Rows:
     """Rows as a constraint sees them."""
     people = {name: part for name, part in rows.metadata.items() if name != "sample_weight"}
     return Rows.from_columns(**people, continuous=table.continuous, missing=missing)
+
+
+def _is_same_table(data: Any, pool: Any) -> bool:
+    """Whether two files, or two frames, have the same content."""
+    if isinstance(data, str | Path) and isinstance(pool, str | Path):
+        return filecmp.cmp(data, pool, shallow=False)
+    return isinstance(data, pd.DataFrame) and data.equals(pool)
