@@ -75,6 +75,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "min_reported_time": 5,
     "show_memory": False,
+    "write_computation_times": False,  # these pages load scripts from the network
     "download_all_examples": True,
     "abort_on_example_error": False,
     "plot_gallery": "True",

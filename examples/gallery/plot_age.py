@@ -81,5 +81,5 @@ print(summary.round(1).to_string())
 # %%
 # Zero covariance with age is met by every constrained model, exactly. The picture shows what it
 # leaves: the straight line is blind to the rise and fall. The cubic removes most of it at a small
-# price, and the spline hardly more. Zero covariance is weaker than independence: spreads, or the
-# tails, may still follow age.
+# price, and the spline hardly more: take the cubic. Zero covariance is weaker than independence:
+# spreads, or the tails, may still follow age.

@@ -72,6 +72,10 @@ for u, error, gap in zip(curve.unfairness, curve.mse, curve.smd, strict=True):
     print(f"u = {u}: error {error:.4f}, sum of gaps {gap:.4f}")
 
 # %%
+# Parity costs the difference between the first and the last error. Halfway, half of the gap is
+# closed for about a quarter of that cost: if half of the gap is acceptable, use
+# ``model.tradeoff_.at(0.5)``, and otherwise the model at parity.
+#
 # A kernel model for files needs landmarks: `ParityKernelRidge(kernel="rbf", solver="nystrom")`
 # takes the same arguments. On a cluster, pass a Dask data frame instead of the path.
 
