@@ -131,7 +131,9 @@ $(DOCS_READY): $(READY)
 
 docs: $(DOCS_READY)  ## the site, in output/site (runs the gallery; a few minutes)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs output/site
+	@echo "Pages that load scripts or styles from the network (there must be none):"
+	@! grep -rlE '<(script|link)[^>]* (src|href)="https?://[^"]*\.(js|css)' output/site --include='*.html'
 	@echo "The site: $(CURDIR)/output/site/index.html"
 
 clean:  ## remove everything that the targets have created
-	rm -rf $(VENV) .venv-* build dist output/site docs/gallery docs/api/generated docs/api/examples .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-* build dist output/site docs/gallery docs/sg_execution_times.rst docs/api/generated docs/api/examples .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
