@@ -258,8 +258,8 @@ def test_a_command_shows_warnings_of_other_libraries(folder, tmp_path, monkeypat
         warnings.warn("lbfgs failed to converge", ConvergenceWarning, stacklevel=1)
         return original(*arguments, **options)
 
-    original = ParityRidge.fit
-    monkeypatch.setattr(ParityRidge, "fit", loud)
+    original = ParityRidge._fit
+    monkeypatch.setattr(ParityRidge, "_fit", loud)
     arguments = ["fit", folder / "people.csv", *FIT, "--ignore", "id", "--model", "linear"]
     done = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert done.exit_code == 0

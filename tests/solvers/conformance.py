@@ -805,7 +805,7 @@ class LossConformance(SolverConformance):
     def test_too_few_steps_are_told(self):
         problem = state("rbf").problem
         short = self.solver(problem)
-        getattr(short, "nystrom", short).set_params(**self.one_step)
+        getattr(short, "approximation", short).set_params(**self.one_step)
         solution = short.solve(problem)
         assert [run.n_iter for run in solution.runs] == [1, 1]
         assert np.abs(solution.gaps[0]).max() <= 1e-12 * np.abs(problem.Y).max()
