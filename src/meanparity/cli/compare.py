@@ -104,14 +104,14 @@ _SETTINGS = {
     options.Setting.linear: (
         "Only the first two lines were tuned to this table (the penalty of each, on the\n"
         "training rows); all other lines, 'meanparity, untuned' among them, have the\n"
-        "paper's settings, which were not tuned to this table: no penalty but\n"
-        "that of the method itself."
+        "paper's settings, which were not tuned to this table: no penalty but that of\n"
+        "the method itself."
     ),
     options.Setting.kernel: (
         "Only the first two lines were tuned to this table (penalty and kernel width of\n"
-        "each, on the training rows); all other lines, 'meanparity, untuned' among them, have the\n"
-        "paper's settings, which were not tuned to this table: an RBF kernel with gamma\n"
-        "0.1 and penalty 1, on standardised columns."
+        "each, on the training rows); all other lines, 'meanparity, untuned' among them,\n"
+        "have the paper's settings, which were not tuned to this table: an RBF kernel\n"
+        "with gamma 0.1 and penalty 1, on standardised columns."
     ),
 }
 _ROUNDING = 1e-12  # of the largest number in a column

@@ -174,6 +174,11 @@ class InFeatures(Solver):
         self.approximation = approximation
 
     @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name of the approximation."""
+        return str(self.approximation.name)
+
+    @property
     def _optimizer(self) -> AnyLoss:
         return AnyLoss(getattr(self.approximation, "optimizer", None))
 
@@ -190,7 +195,7 @@ class InFeatures(Solver):
         solution = from_features(solution, problem, features)
         info = replace(
             solution.info,
-            solver=self.approximation.name,
+            solver=self.name,
             reason=f"{solution.info.solver} in {features.width} features",
         )
         return replace(solution, info=info)
@@ -215,11 +220,15 @@ class AnyLoss(Solver):
         would be large.
     """
 
-    name = "auto"
     any_loss = True
 
     def __init__(self, optimizer: Any = None) -> None:
         self.optimizer = optimizer
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name of the optimiser."""
+        return "auto" if self.optimizer is None else str(self.optimizer.name)
 
     def solve(self, problem: ConstrainedProblem) -> Solution:
         """The constrained and the free minimiser."""
