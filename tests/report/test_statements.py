@@ -510,6 +510,9 @@ def check_gap(statement, summary, page):
         assert format_number(abs(named.value)) in shown
         assert format_number(abs(named.value)) in {n.lstrip("-") for n in numbers(text)}
         assert f"{named.name}" in text
+    # the tables are about the free model of the same penalty, and the cost may be about another
+    other = statement.free is not None and summary.predicted.best is not None
+    assert ("at the same penalty" in text) == other
     grown = statement.free is not None and abs(statement.now.value) > abs(statement.free.value)
     grown = grown and not statement.is_zero
     free_is_zero = statement.free is not None and abs(statement.free.value) <= statement.zero

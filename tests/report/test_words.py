@@ -69,6 +69,10 @@ def test_a_gap_says_on_which_side_it_is_and_of_how_many():
     assert "the largest gap would be 4 (c, above the overall mean)" in text
     assert numbers(text) == ["1,200", "2.5", "3", "4"]
     assert "Without" not in str(gap(-2.5, None))
+    same = "Without the constraint at the same penalty"
+    assert same not in text
+    assert f"{same}, the largest gap would be 4 (c" in str(gap(-2.5, 4.0, same_penalty=True))
+    assert f"{same} there would be none either." in str(gap(0.0, 0.0, same_penalty=True))
 
 
 def test_zero_is_rounding_error_and_not_a_number():

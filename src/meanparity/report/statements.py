@@ -198,6 +198,9 @@ class LargestGap:
     untold : str
         Why the gap of the group of `now` cannot be told from chance, such as "too few rows"; empty
         if it can, or if nothing is said about chance.
+    same_penalty : bool
+        Whether to say that the model without the constraint has the penalty of the model, because
+        the cost is measured against another one.
     """
 
     rows: RowSet
@@ -210,6 +213,7 @@ class LargestGap:
     free: Named | None
     zero: float
     untold: str = ""
+    same_penalty: bool = False
 
     @property
     def is_zero(self) -> bool:
@@ -222,11 +226,12 @@ class LargestGap:
             text += f" {self.now.name} has {self.untold} to tell this gap from chance."
         if self.free is None:
             return text
+        without = "Without the constraint" + " at the same penalty" * self.same_penalty
         if abs(self.free.value) <= self.zero:
-            return f"{text} Without the constraint there would be none either."
+            return f"{text} {without} there would be none either."
         which = {Kind.mean: "gap", Kind.covariance: "difference", Kind.condition: "deviation"}
         noun = which[self.kind] if self.considered == 1 else f"largest {which[self.kind]}"
-        text += f" Without the constraint, {self._without(noun, self.free)}."
+        text += f" {without}, {self._without(noun, self.free)}."
         if abs(self.now.value) > max(abs(self.free.value), self.zero):
             text += f" Here the {noun} is larger with the constraint than without it."
         return text

@@ -163,6 +163,7 @@ def largest_gap(summary: Summary, kind: Kind) -> LargestGap:
         free,
         summary.data["zero"],
         untold.get(now.name, "") if judged else "",
+        summary.predicted.best is not None,
     )
 
 

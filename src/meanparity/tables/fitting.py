@@ -190,6 +190,7 @@ def fit_table(
         raise ValueError(f"The loss {loss!r} {reason}, or pass the loss squared.")
     for candidate in (estimator, squared):
         candidate.set_params(unfairness=unfairness, max_gap=max_gap)
+    best, without = None, AT_SAME_PENALTY
     if large_file is None:
         progress("fitting")
         people = {**table.train.metadata, "pool": encoded_pool}
@@ -205,21 +206,27 @@ def fit_table(
             estimator = squared
         if estimator is squared:
             replace(selected, price=price).fit(X, y, **people)
+        if estimator is squared and unfairness < 1:
+            without = selected.described_free
+            if not selected.is_best_free:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ParityWarning)
+                    best = selected.free.fit(X, y, **table.train.metadata)
         progress("predicting")
         slider = slider_of(estimator, budget)
-        train = predict_rows(estimator, slider, "training rows", table.train, constrained=True)
+        train = predict_rows(
+            estimator,
+            slider,
+            "training rows",
+            table.train,
+            constrained=True,
+            best=best,
+            without=without,
+        )
     else:
         fit_batches(estimator, large_file, table, encoded_pool, n_rows, progress)
         slider = slider_of(estimator, budget)
         train = predict_batches(estimator, slider, large_file, table, n_rows, progress)
-    without = AT_SAME_PENALTY
-    best = None
-    if large_file is None and estimator is squared and unfairness < 1:
-        without = selected.described_free
-        if not selected.is_best_free:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ParityWarning)
-                best = selected.free.fit(table.train.X, table.train.y, **table.train.metadata)
     held_out = predict_rows(
         estimator,
         slider,
