@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +25,13 @@ from sklearn.linear_model import Ridge
 
 from meanparity import ParityKernelRidge, ParityRidge
 from meanparity.datasets import load_adult
+from meanparity.exceptions import ParityWarning
 
 LINEAR = ((100, 20), (1_000, 20), (100_000, 20), (1_000_000, 20), (100_000, 200))
 KERNEL = (100, 300, 500, 1_000, 2_000)
 TEXT = np.array(["female, abroad", "female, here", "male, abroad", "male, here"])
+
+warnings.simplefilter("ignore", ParityWarning)  # printing it again and again is no part of a fit
 
 
 def make_data(n, d):
