@@ -36,11 +36,12 @@ class SmallGroupsWarning(ParityWarning):
     ----------
     message : str
         The warning.
-    brief : str
-        The same without anything about single groups.
+    brief : str, optional
+        The same without anything about single groups; tools that emit a warning again from its
+        text do not know it.
     """
 
-    def __init__(self, message: str, brief: str) -> None:
+    def __init__(self, message: str, brief: str = "Some groups have few rows.") -> None:
         super().__init__(message)
         self.brief = brief
 

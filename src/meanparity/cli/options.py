@@ -323,11 +323,13 @@ def working(
             for category in _FOR_DEVELOPERS:
                 warnings.simplefilter("ignore", category)
             warnings.showwarning = collect
-            what = TextColumn("{task.description}", markup=False)
             console = Console(stderr=True, quiet=quiet)
+            if not console.is_terminal:  # where rich before 13.8 prints an empty line
+                yield lambda message: None
+                return
+            what = TextColumn("{task.description}", markup=False)
             columns = SpinnerColumn(), what, TimeElapsedColumn()
-            hidden = not console.is_terminal
-            with Progress(*columns, console=console, transient=True, disable=hidden) as shown:
+            with Progress(*columns, console=console, transient=True) as shown:
                 task = shown.add_task("reading", total=None)
                 yield lambda message: shown.update(task, description=message, refresh=True)
     finally:
