@@ -133,7 +133,9 @@ class _GroupMetric:
                 "The scorer received no sensitive_features. Either enable metadata routing with "
                 "sklearn.set_config(enable_metadata_routing=True) and pass sensitive_features to "
                 "fit, or as params={'sensitive_features': ...}; or name columns of X with "
-                "parity_scorer(sensitive_columns=...)."
+                "parity_scorer(sensitive_columns=...). Functions of scikit-learn that pass no "
+                "metadata, such as permutation_importance, need one of columns, or a function "
+                "score(model, X, y) of your own."
             )
         value = self.metric(y_true, y_pred, sensitive_features=sensitive_features, **more)
         if np.ndim(value) > 0:
