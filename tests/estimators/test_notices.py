@@ -68,6 +68,18 @@ def test_small_groups_are_named_with_sizes_and_standard_errors(estimator, data):
             estimator(constraint=MeanParity(min_group_size=wrong)).fit(X, y, sensitive_features=s)
 
 
+def test_equal_outcomes_do_not_make_a_mean_known(data):
+    """Six people with the same outcome have not shown how much people like them vary."""
+    X, y, frame = data
+    s = np.where(np.arange(120) < 6, "few", frame["sex"])
+    answers = (y > np.median(y)).astype(float)
+    for same in (0.0, 0.1):  # the variance of the latter is rounding error instead of zero
+        answers[:6] = same
+        error = answers.std() / np.sqrt(6)
+        with pytest.warns(ParityWarning, match=rf"few \(6 rows, standard error {error:.3g}\)"):
+            ParityRidge().fit(X, answers, sensitive_features=s)
+
+
 def test_groups_are_counted_where_they_are_compared(data):
     X, y, frame = data
     with pytest.warns(ParityWarning, match=r"2 groups of fewer than 40 rows: race=a .*; race=b"):

@@ -22,6 +22,7 @@ from meanparity.solvers.solution import Solution
 
 IDLE_LIMIT = "The unconstrained fit meets max_gap already"
 _SHOWN = 5  # items of a list in a message
+_NO_SPREAD = 1e-7  # a standard deviation below this share of that of all rows is rounding
 _FAR = 5.0  # standard deviations between the means of pool and training rows in a column
 _LOOKED_AT = 1000  # rows that tell whether a function is constant
 _OFTEN = 10  # rows that each value of a category has on average
@@ -330,7 +331,8 @@ def _warn_about_far_pool(X: Any, Z: Any) -> None:
 def _small_groups(rows: Rows, spread: FloatArray, least: int) -> Iterator[tuple[str, int, float]]:
     """Name, size and standard error of the mean of y of every compared group with few rows.
 
-    Where y is not known, as on a pool, or for a single row, the spread over all rows is used.
+    Where y is not known, as on a pool, and for a single row or rows of equal outcomes, which do not
+    show how much others vary, the spread over all rows is used.
     """
     counts = rows.counts
     if rows.weights is not None:
@@ -354,7 +356,8 @@ def _small_groups(rows: Rows, spread: FloatArray, least: int) -> Iterator[tuple[
                     moments = _moments(rows) if moments is None else moments
                     mean, square = moments[cells[codes == group]].sum(axis=0) / count
                     variance = np.maximum(square - mean**2, 0.0).max() * count / (count - 1)
-                    deviation = float(np.sqrt(variance))
+                    own = float(np.sqrt(variance))
+                    deviation = own if own > _NO_SPREAD * deviation else deviation
                 name = grouping.names[group]
                 if not grouping.with_column:
                     name = display_label(grouping.columns, grouping.labels[group])
