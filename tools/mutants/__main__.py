@@ -79,14 +79,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         first = testing.Copy.make(Path(folder) / "0")
-        plan = _plan(options.plan, first)
+        copies = [first, *(first.again(Path(folder) / str(i)) for i in range(1, options.jobs))]
+        plan = _plan(options.plan, copies)
         testing.preload(plan.imported)
         tasks = []
         for name, mutant in sample:
             paths = (*rooms[name].tests, *rooms[name].sources)
             stages = plan.stages(mutant, paths, options.seconds)
             tasks.append(testing.Task(mutant, name, stages, plan.seconds))
-        copies = [first, *(first.again(Path(folder) / str(i)) for i in range(1, options.jobs))]
         for result in testing.run(tasks, copies):
             outcomes.append(Outcome.of(result, known))
             print(outcomes[-1], flush=True)
@@ -115,14 +115,14 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _plan(path: Path, copy: testing.Copy) -> testing.Plan:
+def _plan(path: Path, copies: Sequence[testing.Copy]) -> testing.Plan:
     """What each test executes, from a file as long as the package is the same."""
     if path.exists():
         plan = testing.Plan.read(path)
         if plan.is_of_these_sources:
             return plan
     print("The suite runs once without a mutant; this takes minutes.", flush=True)
-    plan = testing.record(copy, path)
+    plan = testing.record(copies, path)
     seconds = sum(plan.seconds.values())
     print(f"{len(plan.seconds):,} tests take {seconds:.0f} s", flush=True)
     return plan

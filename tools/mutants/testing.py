@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
+import importlib.util
 import itertools
 import json
 import os
@@ -29,7 +30,8 @@ _COPIED = ("src", "tests")  # everything else is linked
 _NOT_PRELOADED = {"meanparity", "tests", "tools", "benchmarks", "reproduction", "__main__"}
 _BETWEEN_TESTS = 600.0  # seconds that importing, or finishing, may take
 _MEMORY = 8 * 2**30  # a mutant that asks for more is stopped
-_NO_TESTS, _BROKEN = 5, 70  # exit statuses: pytest's, and ours if the process itself failed
+_FAILED, _NO_TESTS, _BROKEN = 1, 5, 70  # exit statuses: pytest's, and ours if the process failed
+_MOST_FAILURES = 20  # while lines are recorded, which takes time and memory of its own
 
 Lines = set[tuple[str, int]]
 
@@ -127,7 +129,8 @@ class Copy:
     originals : Path
         The sources without any change.
     notes : Path
-        Prefix of the files that a run writes: its output, and the test that is running.
+        Prefix of the files that a run writes: its output, what it recorded,
+        and the test that is running.
     """
 
     tree: Path
@@ -159,6 +162,11 @@ class Copy:
         return self.notes.with_suffix(".log")
 
     @property
+    def part(self) -> Path:
+        """A file with the share of a plan that this copy recorded."""
+        return self.notes.with_suffix(".json")
+
+    @property
     def test(self) -> Path:
         """A file with the name of the last test that was started."""
         return self.notes.with_suffix(".test")
@@ -176,35 +184,68 @@ class Copy:
         shutil.copy2(self.originals / mutant.file, self.tree / mutant.file)
 
 
-def record(copy: Copy, path: Path) -> Plan:
+def record(copies: Sequence[Copy], path: Path) -> Plan:
     """Run the suite without a mutant, note how long each test takes and what it executes.
 
-    The plan is written to `path`.
+    Each copy runs a share of the files. Tests that fail while lines are recorded, because that
+    takes time and memory, are printed and not planned. The plan is written to `path`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    paths = [part for part in SUITE if (copy.tree / part).exists()]
+    files = _files_of_the_suite(copies[0].tree)
+    parts = [(copy, files[i :: len(copies)]) for i, copy in enumerate(copies)]
+    running = {_record_part(copy, share): copy for copy, share in parts}
+    while running:
+        process, status = os.wait()
+        _end_group(process)
+        copy = running.pop(process)
+        if os.waitstatus_to_exitcode(status) not in (0, _FAILED):
+            for other in running:
+                _end_group(other)
+            print(copy.log.read_text(errors="replace")[-5000:])
+            raise SystemExit("The tests could not be run without any mutant.")
+    found = [json.loads(copy.part.read_text("utf-8")) for copy in copies]
+    failed = [test for part in found for test in part["failed"]]
+    print("".join(f"Fails while lines are recorded: {test}\n" for test in failed), end="")
+    if len(failed) > _MOST_FAILURES:
+        raise SystemExit("Too many tests fail without any mutant.")
+    plan = {
+        "seconds": {test: time for part in found for test, time in part["seconds"].items()},
+        "lines": {test: lines for part in found for test, lines in part["lines"].items()},
+        "imported": list(dict.fromkeys(name for part in found for name in part["imported"])),
+        "digests": digests_now(),
+    }
+    path.write_text(json.dumps(plan))
+    return Plan.read(path)
 
+
+def _files_of_the_suite(tree: Path) -> list[str]:
+    """The files of tests, and those of the package, whose docstrings have examples.
+
+    The large ones come first, so that shares of every n-th file take about as long.
+    """
+    paths = [tree / part for part in SUITE]
+    files = {path for path in paths if path.is_file()}
+    files |= {file for path in paths for file in path.rglob("*.py")}
+    named = {f for f in files if f.name.startswith("test_") or f.is_relative_to(tree / PACKAGE)}
+    return [str(f.relative_to(tree)) for f in sorted(named, key=lambda f: (-f.stat().st_size, f))]
+
+
+def _record_part(copy: Copy, files: Sequence[str]) -> int:
     def work() -> int:
         signal.setitimer(signal.ITIMER_REAL, 0)
         recorder = _Recorder(copy.tree)
-        code = _run_tests(copy.tree, paths, [recorder])
+        code = _run_tests(copy.tree, files, [recorder], f"--maxfail={_MOST_FAILURES + 1}")
+        passed = recorder.lines.keys() - recorder.failed
         found = {
-            "seconds": recorder.seconds,
-            "lines": {test: sorted(seen) for test, seen in recorder.lines.items()},
+            "seconds": {test: recorder.seconds[test] for test in passed},
+            "lines": {test: sorted(recorder.lines[test]) for test in passed},
+            "failed": sorted(recorder.failed),
             "imported": [n for n in sys.modules if n.split(".")[0] not in _NOT_PRELOADED],
-            "digests": digests_now(),
         }
-        path.write_text(json.dumps(found))
+        copy.part.write_text(json.dumps(found))
         return code
 
-    process = _fork(copy.log, work)
-    _, status = os.waitpid(process, 0)
-    _end_group(process)
-    if status != 0:
-        path.unlink(missing_ok=True)
-        print(copy.log.read_text(errors="replace")[-5000:])
-        raise SystemExit("The tests fail without any mutant.")
-    return Plan.read(path)
+    return _fork(copy.log, work)
 
 
 @dataclass(frozen=True)
@@ -263,21 +304,23 @@ def _start(copy: Copy, task: Task, stage: int) -> int:
     def work() -> int:
         sys.dont_write_bytecode = True
         files = list(dict.fromkeys(map(_file, tests)))
-        return _run_tests(copy.tree, files, [_Conductor(tests, task.seconds, copy.test)])
+        return _run_tests(copy.tree, files, [_Conductor(tests, task.seconds, copy.test)], "-x")
 
     copy.test.write_text("")
     return _fork(copy.log, work)
 
 
-def _run_tests(tree: Path, paths: Sequence[str], plugins: list[Any]) -> int:
+def _run_tests(tree: Path, paths: Sequence[str], plugins: list[Any], *others: str) -> int:
     os.chdir(tree)
     places = [str(tree / "src"), str(tree)]
     sys.path[:0] = places
     inherited = [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
     os.environ["PYTHONPATH"] = os.pathsep.join([*places, *inherited])
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    left_out = ["slow", "browser"] + ([] if os.environ.get("MEANPARITY_DATA") else ["data"])
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]
+    left_out = ["slow", "browser", "neighbours"]
+    left_out += [] if os.environ.get("MEANPARITY_DATA") else ["data"]
+    left_out += [] if importlib.util.find_spec("torch") else ["torch"]
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", *others]
     options += [f"--hypothesis-profile={os.environ.get('MUTANTS_PROFILE', 'default')}"]
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of what was preloaded
     options += ["-m", " and ".join(f"not {mark}" for mark in left_out)]
@@ -332,6 +375,7 @@ class _Recorder:
         self._began = 0.0
         self.seconds: dict[str, float] = {}
         self.lines: dict[str, Lines] = {}
+        self.failed: set[str] = set()
 
     def _trace(self, frame: Any, event: str, argument: Any) -> Any:
         path = frame.f_code.co_filename
@@ -353,6 +397,8 @@ class _Recorder:
         sys.settrace(self._trace)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.failed.add(report.nodeid)
         if report.when == "setup":  # a fixture may serve the other tests of the file as well
             self._prepared[_file(report.nodeid)] |= self._seen
 

@@ -15,7 +15,7 @@ from meanparity.audit.checks import check_probability
 from meanparity.metrics import prediction_errors
 from meanparity.metrics.gaps import check_predictions
 
-_FEWEST_ROWS = 10
+_FEWEST_ROWS = 30  # fewer lognormal errors rarely show the large ones that their mean depends on
 _RESAMPLED_ROWS = 2000  # with more, the statistics are normal
 _DRAWS = 1999
 _BATCH = 2**20
@@ -37,7 +37,7 @@ class CalibrationFinding:
     slope, slope_low, slope_high : float
         Slope of the linear regression of outcomes on predictions in the group, and its interval;
         NaN if all predictions of the group are equal. Intervals are infinite where there are too
-        few rows to tell (fewer than ten, or none that differ).
+        few rows to tell (fewer than thirty, or none that differ).
 
     See Also
     --------
@@ -76,8 +76,9 @@ def audit_calibration(
 
     Intervals are each for itself. They contain those of a bootstrap-t, for which rows of the group
     are resampled and the studentised bias and slope computed on each sample, and those of Student's
-    t distribution, with HC3 standard errors for the slope: either alone is too short in some groups
-    of few rows. Errors that are as skewed as lognormal ones remain hard: docs/audit.md has a table.
+    t distribution, for the slope with the standard errors and degrees of freedom of Bell and
+    McCaffrey: either alone is too short in some groups of few rows. docs/audit.md says how often
+    they hold.
 
     Parameters
     ----------
@@ -145,14 +146,14 @@ def _intervals(
                 t = (found - estimates[:, None]) / ses
             parts.append(np.where(ses > 0, t, np.inf))
         drawn = np.hstack(parts)
-    student_errors = se[0], _slope_error(errors, values, weight)
+    of_slope, freedom = _slope_error(errors, values, weight)
+    students = (se[0], max(n - 1, 1)), (of_slope, freedom)
     limits = []
     for i in range(2):
         ends = np.quantile(drawn[i], [error / 2, 1 - error / 2], method="nearest")
         known = np.isfinite(ends).all() and se[i] > 0
         low, high = estimates[i] - se[i] * ends[::-1] if known else (-np.inf, np.inf)
-        freedom = max(n - 1 - i, 1)  # the slope is the second number that is estimated
-        student = student_errors[i] * special.stdtrit(freedom, 1 - error / 2)
+        student = students[i][0] * special.stdtrit(students[i][1], 1 - error / 2)
         low, high = min(low, estimates[i] - student), max(high, estimates[i] + student)
         limits.append((float(estimates[i]), float(low), float(high)))
     if not np.ptp(values) > 0:
@@ -178,23 +179,37 @@ def _statistics(
     return estimates, np.sqrt(np.nan_to_num(np.stack([of_bias, of_slope])))
 
 
-def _slope_error(errors: FloatArray, values: FloatArray, weight: FloatArray) -> float:
-    """Standard error of the slope that allows for uneven errors and extreme predictions (HC3).
+def _slope_error(errors: FloatArray, values: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """Standard error of the slope, and the degrees of freedom of its Student's t distribution.
 
-    Each residual is divided by one minus the leverage of its row, which gives the residual from the
-    line through all other rows. Infinite if one row alone decides the slope.
+    It allows for errors of uneven size (HC2): each residual is divided by the square root of one
+    minus the leverage of its row. The degrees of freedom are those that the standard error would
+    have with even, normal errors; where a few rows lie far from the others, these are few. The
+    error is infinite if one row alone decides the slope.
 
     References
     ----------
-    MacKinnon, J. G. and White, H. (1985). Some heteroskedasticity-consistent covariance matrix
-    estimators with improved finite sample properties. Journal of Econometrics 29.
+    Bell, R. M. and McCaffrey, D. F. (2002). Bias reduction in standard errors for linear regression
+    with multi-stage samples. Survey Methodology 28.
     """
+    total = weight.sum()
     g = values - np.average(values, weights=weight)
     e, square = errors - np.average(errors, weights=weight), weight @ g**2
     if not square > 0:
-        return np.inf
-    rest = 1 - weight / weight.sum() - weight * g**2 / square
+        return np.inf, 1.0
+    rest = 1 - weight / total - weight * g**2 / square
     if rest.min() < _ROUNDING:
-        return np.inf
-    residuals = weight * g * (e - (weight @ (g * e)) / square * g) / rest
-    return float(np.linalg.norm(residuals) / square)
+        return np.inf, 1.0
+    factors = weight * g / (square * np.sqrt(rest))
+    se = np.linalg.norm(factors * (e - (weight @ (g * e)) / square * g))
+    # Even errors have residuals with the covariance I - LR', where L and R have four columns.
+    design = np.stack([np.ones_like(g), g], axis=1)
+    scaled, heavy = design / [total, square], weight[:, None] * design
+    left = np.hstack(
+        [scaled, weight[:, None] * scaled - scaled @ (heavy.T @ heavy) / [total, square]]
+    )
+    right = np.hstack([heavy, design])
+    squares, diagonal = factors**2, (left * right).sum(axis=1)
+    both = ((left.T * squares) @ left) * ((right.T * squares) @ right)
+    trace = squares @ (1 - diagonal)
+    return float(se), float(trace**2 / (squares**2 @ (1 - 2 * diagonal) + both.sum()))
