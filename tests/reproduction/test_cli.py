@@ -123,7 +123,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
 
 
 def test_ctrl_c_says_how_to_resume(tmp_path, offline):
-    command = [sys.executable, "-m", "reproduction", "fig:linear", "--jobs", "2"]
+    command = [sys.executable, "-m", "reproduction", "--jobs", "2"]  # all of it takes minutes
     running = subprocess.Popen(
         [*command, "--out", str(tmp_path)],
         stdout=subprocess.PIPE,

@@ -220,20 +220,24 @@ SCRIPT = """
     from reproduction.runner import Plan
     from tests.reproduction.conftest import small
 
-    def slow(entry, trial):
-        time.sleep(0.1)
+    out, hold = Path(sys.argv[1]), sys.argv[3] == "hold"
+
+    def measure(entry, trial):
+        if hold and len(list(out.rglob("trial-*.json"))) >= 4:
+            time.sleep(2)  # time to be interrupted, on a busy machine too
         return [{"value": float(trial.y[0])}]
 
-    plan = Plan.make([small(measure=slow, trials=10)], Path(sys.argv[1]))
+    plan = Plan.make([small(measure=measure, trials=10)], out)
     print(len(plan.pending()), flush=True)
     plan.run(jobs=int(sys.argv[2]))
 """
 
 
-def start(tmp_path, jobs):
+def start(tmp_path, jobs, hold=False):
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(SCRIPT))
     command = [sys.executable, str(script), str(tmp_path / "out"), str(jobs)]
+    command += ["hold"] if hold else ["go"]
     path = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
     return subprocess.Popen(
         command,
@@ -247,7 +251,7 @@ def start(tmp_path, jobs):
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_killed_run_is_resumed(tmp_path, jobs, how):
-    running = start(tmp_path, jobs)
+    running = start(tmp_path, jobs, hold=True)
     done = tmp_path / "out"
     give_up = time.monotonic() + 60
     while len(list(done.rglob("trial-*.json"))) < 4 and time.monotonic() < give_up:
