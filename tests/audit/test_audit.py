@@ -55,6 +55,14 @@ def test_with_fixed_shares_two_intervals_are_one_interval_in_two_scales():
     assert (one.low_all, one.high_all) == pytest.approx((one.low, one.high), abs=0.01)
 
 
+def test_simultaneous_intervals_allow_for_the_errors_of_shares():
+    """Two groups are one comparison, but the shares in which it is a large gap have errors too."""
+    x, s = sample(sizes=(60, 40))
+    for shares, least, most in (("fixed", 0.999, 1.01), ("sampled", 1.03, 1.2)):
+        for f in audit(x + 3 * (s == "g0"), sensitive_features=s, shares=shares).findings:
+            assert least < (f.high_all - f.low_all) / (f.high - f.low) < most
+
+
 def test_intervals_and_p_values_agree():
     """A gap is significant exactly if its interval excludes zero: by itself, and adjusted."""
     rng = np.random.default_rng(0)
@@ -468,6 +476,15 @@ def test_detectable_differences_of_three_rates_are_found_about_as_often_as_they_
         rates = np.where(np.arange(3) == j, rate + size, rate)
         found = np.mean([findings(rates)[j].p_value <= 0.05 for _ in range(300)])
         assert 0.64 <= found <= 0.9
+
+
+def test_no_difference_is_detectable_if_even_all_rows_with_an_event_would_not_be_significant():
+    """Five of five, beside 45 % of twenty others, are not; beside 40 %, they are."""
+    rest, sizes = np.array([0.45, 0.4]), np.array([5.0, 5.0])
+    found = detectable_above(rest, np.array([20.0, 20.0]), sizes, 0.05, 0.8)
+    lows = [difference_limits(1.0, 5, share, 20, 0.05)[0] for share in rest]
+    assert lows[0] < 0 < lows[1]
+    assert np.isnan(found).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("power", [0.3, 0.5, 0.8, 0.95])

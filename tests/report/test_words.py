@@ -99,6 +99,10 @@ def test_covariances_and_conditions_have_words_of_their_own():
     line = "is one standard deviation higher, along the straight line that fits best"
     assert f"the predictions are 2.5 lower where b {line}. Without the constraint, they" in str(one)
     assert str(one).endswith("they would be 4 higher.")
+    for value, words in ((0.3, "0.3 higher"), (-0.3, "0.3 lower")):
+        assert f"the predictions are {words} where b {line}" in str(
+            replace(one, now=Named("b", value))
+        )
     many = replace(one, considered=3)
     assert f"are 2.5 lower where b {line} (the largest of 3 such differences)." in str(many)
     assert str(many).endswith("Without the constraint, the largest would be 4 higher (c).")

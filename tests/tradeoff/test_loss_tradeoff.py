@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -32,3 +34,15 @@ def test_no_gap_of_responses_at_all_is_parity(fitted):
     tradeoff = fitted[0].tradeoff_
     assert tradeoff.for_smd(0.0).unfairness == tradeoff.for_gap(0.0).unfairness == 0.0
     assert tradeoff.for_smd(9.0).unfairness == tradeoff.for_gap(9.0).unfairness == 1.0
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_an_end_that_left_a_gap_is_not_taken_for_no_gap(fitted, sign):
+    tradeoff = fitted[0].tradeoff_
+    gaps = tradeoff.solution.gaps.copy()
+    gaps[0] = sign * 0.2
+    stopped = replace(tradeoff, solution=replace(tradeoff.solution, gaps=gaps))
+    found = stopped.for_gap(0.0)
+    assert found.unfairness is None
+    scores = [end.predict(fitted[1]) for end in (found, tradeoff.at(0.0))]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-5)
