@@ -6,19 +6,23 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, Ridge
 
 from meanparity import (
     CovarianceParity,
     MeanParity,
     ParityAdjusted,
+    ParityKernelRidge,
     ParityRidge,
     ParityRidgeCV,
+    Pool,
     ResidualParity,
 )
 from meanparity.constraints import Constraint, Functionals
 from meanparity.constraints.contrasts import mean_contrasts
 from meanparity.datasets import make_synthetic
+from meanparity.exceptions import ParityWarning, SmallGroupsWarning
 
 
 class Steps(Constraint):
@@ -35,6 +39,47 @@ class Steps(Constraint):
         member = weights[:, None] * (codes[:, None] == np.arange(k))
         means = member / member.sum(axis=0)
         return Functionals.from_weights(means[:, 1:] - means[:, :-1], [self.step] * (k - 1))
+
+
+class Pair(Constraint):
+    """Two groups have the same mean; where one of them is missing, nothing is said."""
+
+    needs_rows = ""
+    uses_control = True
+
+    def __init__(self, first, second, parity_on="both", strict=False):
+        self.first = first
+        self.second = second
+        self.parity_on = parity_on
+        self.strict = strict
+
+    def functionals(self, rows):
+        weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+        columns, labels, left_out = [], [], []
+        for stratum, cells in rows.strata:
+            inside, parts = np.isin(rows.codes, cells), []
+            for name in (self.first, self.second):
+                code = rows.groups.names.index(name) if name in rows.groups.names else -2
+                parts.append(weights * ((rows.groups.codes == code) & inside))
+            if min(part.sum() for part in parts) > 0:
+                columns.append(parts[0] / parts[0].sum() - parts[1] / parts[1].sum())
+                labels.append(f"{self.first} minus {self.second} in {stratum}")
+            elif self.strict:
+                raise ValueError(f"there is no {self.second!r} to compare with")
+            else:
+                left_out.append((stratum, int(inside.sum())))
+        columns = np.stack(columns, axis=1) if columns else np.zeros((rows.n_rows, 0))
+        return Functionals.from_weights(columns, labels=labels, unconstrained=left_out)
+
+    def between_groups(self, rows, functionals=None):
+        return self.functionals(rows) if functionals is None else functionals
+
+
+class EachRow(Steps):
+    """Curves would compare rows of one group with each other."""
+
+    def between_groups(self, rows, functionals=None):
+        return Functionals.from_weights(np.linspace(-1, 1, rows.n_rows))
 
 
 class Above(Constraint):
@@ -210,3 +255,58 @@ def test_groups_are_shifted_for_conditions_that_are_about_groups(weighted):
         for constraint in (MeanParity(), MeansInRows())
     ]
     assert found[1] == pytest.approx(found[0], abs=1e-10)
+
+
+def pair_rows(n=90):
+    X, y, _ = make_synthetic(n, 6, random_state=0)
+    return X, y, np.array(["a", "b", "c"])[np.arange(n) % 3]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "model", [ParityRidge(), ParityKernelRidge(kernel="rbf", gamma=0.1)], ids=str
+)
+def test_what_is_compared_may_have_weights_of_its_own(model, weighted):
+    """On a pool alone, the comparison on the training rows is not the condition of the fit."""
+    X, y, s = pair_rows()
+    w = np.random.default_rng(0).uniform(1, 5, 60) if weighted else None
+    pool = Pool(X[60:], s[60:], sample_weight=None if w is None else np.ones(30))
+    model = clone(model).set_params(constraint=Pair("a", "b", parity_on="pool"))
+    model.fit(X[:60], y[:60], sensitive_features=s[:60], sample_weight=w, pool=pool)
+    means = model.pool_group_means_
+    assert means["a"] == pytest.approx(means["b"], abs=1e-9)
+    f, weights = model.predict(X[:60]), np.ones(60) if w is None else w
+    here = [np.average(f[s[:60] == g], weights=weights[s[:60] == g]) for g in "ab"]
+    curve = model.tradeoff_.training_curve([0.0])
+    assert curve.max_gap[0] == pytest.approx(abs(here[0] - here[1]))
+    assert abs(here[0] - here[1]) > 1e-3
+
+
+def test_a_comparison_of_rows_instead_of_groups_is_refused():
+    X, y, s = pair_rows()
+    with pytest.raises(ValueError, match="between_groups of EachRow gives rows with equal"):
+        ParityRidge(constraint=EachRow()).fit(X, y, sensitive_features=s)
+
+
+def test_strata_without_a_comparison_are_named_and_no_condition_at_all_is_said():
+    X, y, s = pair_rows()
+    grade = np.where((np.arange(90) < 20) & (s != "b"), 1, 2)
+    with pytest.warns(SmallGroupsWarning, match="There are no groups to compare in 1 stratum"):
+        model = ParityRidge(constraint=Pair("a", "b")).fit(
+            X, y, sensitive_features=s, control_features=grade
+        )
+    assert model.unconstrained_strata_ == {"control=1": int(np.sum(grade == 1))}
+    with pytest.warns(ParityWarning, match="Pair has no conditions on these rows"):
+        model = ParityRidge(constraint=Pair("a", "z")).fit(X, y, sensitive_features=s)
+    assert model.predict(X) == pytest.approx(Ridge().fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize(
+    ("cv", "where"), [(None, "Without one row, as in leave-one-out"), (45, "Without the rows of a")]
+)
+def test_a_refusal_says_that_rows_were_left_out(cv, where):
+    X, y, s = pair_rows()
+    s = np.where(np.arange(90) == 0, "z", s)
+    search = ParityRidgeCV(constraint=Pair("a", "z", strict=True), alphas=[1.0], cv=cv)
+    with pytest.raises(ValueError, match=f"{where}.*: there is no 'z'"):
+        search.fit(X, y, sensitive_features=s)

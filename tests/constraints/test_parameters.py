@@ -16,6 +16,13 @@ POSITIONAL = {
 }
 
 
+def test_every_constraint_of_the_package_is_here():
+    found = {
+        name for name in constraints.__all__ if hasattr(getattr(constraints, name), "functionals")
+    }
+    assert found - {"Constraint"} == set(POSITIONAL)
+
+
 @pytest.mark.parametrize("name", POSITIONAL)
 def test_options_are_passed_by_their_names(name):
     parameters = inspect.signature(getattr(constraints, name)).parameters.values()

@@ -36,6 +36,10 @@ SMOOTH = [
 ]
 
 
+def test_every_loss_of_the_package_is_tested_here():
+    assert {type(loss) for loss in SMOOTH} == set(LOSSES.values())
+
+
 def targets(loss, rng, n):
     if loss.is_binary:
         return rng.integers(0, 2, n).astype(float)

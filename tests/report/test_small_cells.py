@@ -153,7 +153,9 @@ def test_notes_of_the_command_line_say_nothing_about_few_people(tmp_path):
     fit = (*table_of_small_groups(tmp_path), "--control", "region", "--test-size", "0.5")
     status, printed, errors = call(*fit, "--min-cell", "10")
     assert status == 0
-    assert "Only one group occurs in 1 stratum, so nothing is equalised there. Use" in errors
+    assert (
+        "There are no groups to compare in 1 stratum, so nothing is equalised there. Use" in errors
+    )
     assert "1 group of fewer than 10 rows. Parity moves the mean of a small group" in errors
     for text in (printed, errors):
         assert "Xrare" not in text
@@ -163,8 +165,9 @@ def test_notes_of_the_command_line_say_nothing_about_few_people(tmp_path):
     assert "the 199 of 200 training rows in groups of at least 10 people" in printed
     status, printed, errors = call(*fit)
     assert re.search(r"group of fewer than 10 rows: Xrare in region=\w+ \(\d rows?, sta", errors)
-    assert "only one group occurs in 1 stratum, so nothing is equalised there: region=tiny" in (
-        errors.lower()
+    assert (
+        "there are no groups to compare in 1 stratum, so nothing is equalised there: region=tiny"
+        in (errors.lower())
     )
     assert "the 200 training rows" in printed
 

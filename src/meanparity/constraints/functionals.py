@@ -39,7 +39,7 @@ class Functionals:
     weights : (n,) array or None
         w, all ones if None.
     unconstrained : tuple of (str, int)
-        Strata in which there is nothing to equalise, because only one group occurs, and their rows.
+        Strata with nothing to equalise, as where only one group occurs, and their rows.
 
     See Also
     --------
@@ -70,7 +70,11 @@ class Functionals:
 
     @classmethod
     def from_weights(
-        cls, weights: Any, targets: Any = None, labels: Sequence[str] | None = None
+        cls,
+        weights: Any,
+        targets: Any = None,
+        labels: Sequence[str] | None = None,
+        unconstrained: Sequence[tuple[str, int]] = (),
     ) -> Functionals:
         """Functionals from the weight of each row in each of them.
 
@@ -83,6 +87,9 @@ class Functionals:
             0 by default; one for all outputs, or one for each.
         labels : p texts, optional
             What each condition is about.
+        unconstrained : sequence of (str, int), optional
+            Strata in which there is nothing to compare, and their numbers of rows: fit warns about
+            them, and they are in `unconstrained_strata_`.
 
         Raises
         ------
@@ -102,7 +109,7 @@ class Functionals:
         C = np.asarray(weights, dtype=float)
         C = C[:, None] if C.ndim == 1 else C
         if C.ndim == 2 and not C.shape[1]:
-            return cls.none(len(C))
+            return replace(cls.none(len(C)), unconstrained=tuple(unconstrained))
         t = np.zeros(C.shape[1:2]) if targets is None else np.asarray(targets, dtype=float)
         t = t.reshape(-1, 1) if t.ndim < 2 else t
         names = [f"condition {j}" for j in range(C.shape[1])] if labels is None else list(labels)
@@ -121,7 +128,8 @@ class Functionals:
                 f"{t[worst].tolist()} by {np.abs(units @ found - t)[worst].max():.3g}. Change the "
                 "targets, or leave conditions out."
             )
-        return cls(np.arange(len(C)), T, found, units, tuple(names), False)
+        left_out = tuple(unconstrained)
+        return cls(np.arange(len(C)), T, found, units, tuple(names), False, None, left_out)
 
     def above(self, other: Functionals) -> Functionals:
         """These functionals followed by others, whose rows come below the rows of these."""

@@ -59,7 +59,10 @@ class LeftOut:
                 tables.append(np.zeros((k, 0)))
                 targets.append(np.zeros((0, 1)))
                 continue
-            found = constraint.functionals(rest)
+            try:
+                found = constraint.functionals(rest)
+            except ValueError as error:
+                raise ValueError(f"Without one row, as in leave-one-out: {error}") from error
             of_cells = found.on_cells(rows.codes[keep], k, weights[keep])
             if of_cells is None:
                 raise ValueError(

@@ -416,6 +416,15 @@ def _comparison(
     The first are the functionals themselves, if these compare groups.
     """
     between = constraint.between_groups(rows, functionals if functionals.labels else None)
+    if between is not functionals:  # compared by the means in cells
+        of_cells = between.on_cells(rows.codes, len(rows.cells), rows.weights)
+        if of_cells is None:
+            raise ValueError(
+                f"between_groups of {type(constraint).__name__} gives rows with equal sensitive "
+                "and control values different weights, so it does not compare means of groups. "
+                "Return weights that are the same, times the weight of the row, for all of them."
+            )
+        between = of_cells
     if rows.sizes is not None and np.allclose(rows.mass * rows.sizes.mean(), rows.sizes):
         rows = replace(rows, weights=None)  # sums over rows of equal weight
     return between, Comparison(rows.schema, constraint, constraint.describe(rows))

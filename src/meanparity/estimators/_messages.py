@@ -44,6 +44,11 @@ def warn_about_input(
             "value a group."
         )
     warn_about_labels(data.rows)
+    if not functionals.count and not pool.count:
+        warn(
+            f"{type(constraint).__name__} has no conditions on these rows, so the fit is the "
+            "unconstrained one."
+        )
     constrained = [("", data.rows, functionals)] if functionals.count else []
     if data.pool is not None:
         constrained.append((" of the pool", data.pool.rows, pool))
@@ -70,8 +75,8 @@ def warn_about_groups(
         listed = _list([f"{name} ({_rows(n)})" for name, n in strata])
         warn(
             _small_groups_warning(
-                f"Only one group occurs in {len(strata)} {word}{where}, so nothing is equalised "
-                "there",
+                f"There are no groups to compare in {len(strata)} {word}{where}, so nothing "
+                "is equalised there",
                 listed,
                 ". Use coarser strata if these rows should count.",
             )

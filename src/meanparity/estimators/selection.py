@@ -374,7 +374,10 @@ def closed_folds(
     def functionals(train: IntArray) -> Functionals:
         _require_weight(data, train)
         rows = data.rows.subset(train)
-        return _settled(constraint, rows).functionals(rows)
+        try:
+            return _settled(constraint, rows).functionals(rows)
+        except ValueError as error:
+            raise ValueError(f"Without the rows of a fold: {error}") from error
 
     tests = [np.asarray(test) for _, test in splits]
     both = predict_folds(problem, tests, functionals, alphas)

@@ -108,11 +108,15 @@ def resolve_loss_solver(solver: Any) -> Solver:
 def _resolve(solver: Any, known: dict[str, type[Any]]) -> Solver:
     if isinstance(solver, str) and solver in known:
         solver = known[solver]()
-    others = {*_RIDGE.values(), *_LOSS.values()} - set(known.values())
-    if isinstance(solver, Solver) and not isinstance(solver, tuple(others)):
+    others = tuple({*_RIDGE.values(), *_LOSS.values()} - set(known.values()))
+    is_other = isinstance(solver, others)
+    if isinstance(solver, Solver) and not is_other:
         return solver
+    why = "is not known here"
+    if is_other or (isinstance(solver, str) and solver in [kind.name for kind in others]):
+        why = "minimises the squared error alone" if known is _LOSS else "is for other losses"
     kinds = ", ".join(kind.__name__ + "()" for kind in known.values())
     raise ValueError(
-        f"solver={solver!r} is not known here. Pass 'auto', one of "
+        f"solver={solver!r} {why}. Pass 'auto', one of "
         f"{', '.join(map(repr, known))}, or an object such as {kinds}."
     )
