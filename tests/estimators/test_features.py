@@ -107,6 +107,7 @@ def test_choosing_in_features_is_brute_force(cv, intercept, data):
 def test_solvers_of_losses_are_named():
     X, y, s = np.zeros((4, 1)), np.zeros(4), ["a", "b"] * 2
     with pytest.raises(
-        ValueError, match=r"solver='dense' is not known here\. Pass 'auto', one of 'newton'"
+        ValueError,
+        match=r"solver='dense' minimises the squared error alone\. Pass 'auto', one of 'n",
     ):
         ParityKernelRegressor(solver="dense").fit(X, y, sensitive_features=s)

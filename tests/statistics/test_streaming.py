@@ -40,7 +40,9 @@ def some(people, rows):
 
 
 @pytest.mark.filterwarnings(
-    "ignore:No function of this space", "ignore:Only a constant", "ignore:Only one group"
+    "ignore:No function of this space",
+    "ignore:Only a constant",
+    "ignore:There are no groups to compare",
 )
 @given(
     seed=st.integers(0, 10**6),

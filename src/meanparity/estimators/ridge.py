@@ -88,7 +88,7 @@ class ParityRidge(SumsRegressor):
         The most that each gap can be on the rows of fit, and its standard error, after a fit with
         `confidence` or with `pooling` of the constraint; it prints them and has `to_frame`.
     unconstrained_strata_ : dict
-        Strata of the control features in which only one group occurs, and their numbers of rows.
+        Strata of the control features with no groups to compare, and their numbers of rows.
     implies_mean_parity_ : bool
         Whether the constraint makes the means of all groups equal.
     solver_, solver_info_ : str, SolverInfo

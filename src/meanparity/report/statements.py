@@ -101,7 +101,7 @@ class Compared:
         if self.control:
             text += f" Groups are compared with others of the same {join(self.control)}."
         if self.left_out:
-            text += f" Only one group occurs in {join(self.left_out)}, where nothing is compared."
+            text += f" There are no groups to compare in {join(self.left_out)}."
         if self.separately:
             text += " Each column is compared separately, so combinations may still differ."
         return text
