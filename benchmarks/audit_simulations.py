@@ -8,8 +8,8 @@ group of each row is drawn as well. Beside the audit stands Welch's method with 
 with group sizes taken as fixed.
 
 Of hundreds of cases some miss a limit by chance, and so does the least of twenty coverages. A case
-that misses one is therefore simulated again, with twice as many other samples, and
-counts with these; its least coverage is then that of the group that had the least before.
+that misses one is therefore simulated again, with twice as many other samples, and counts with
+these; its least coverage is then that of the group that had the least before.
 
 Columns: the share of samples in which the first group had too few rows to tell; coverage of the
 interval of the first group, the least of any group, the most of any group of 30 rows or more, and

@@ -66,10 +66,7 @@ def adult() -> Callable[..., Table]:
 
 @dataclass
 class Use:
-    """How a promise is asked for: rows of fit, what goes with them, and what a gap is about.
-
-    `rest` are people who are not in the fit. The usual use is the first n rows as they are.
-    """
+    """How a promise is asked for: the rows of fit (the first n), and what goes with them."""
 
     table: Table
     n: int

@@ -74,6 +74,21 @@ def test_one_row_that_decides_the_slope_tells_nothing_about_it():
     assert np.isfinite([found.bias_low, found.bias_high]).all()
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("unit", [1e-150, 1e150])
+def test_intervals_do_not_depend_on_the_unit(unit):
+    rng = np.random.default_rng(3)
+    g, e = rng.lognormal(size=40), rng.normal(size=40)
+    one, other = (
+        audit_calibration(k * (g + e), k * g, sensitive_features=np.zeros(40))[0]
+        for k in (1.0, unit)
+    )
+    for name in ("bias", "bias_low", "bias_high"):
+        assert getattr(other, name) / unit == pytest.approx(getattr(one, name))
+    for name in ("slope", "slope_low", "slope_high"):
+        assert getattr(other, name) == pytest.approx(getattr(one, name))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", CALIBRATED)
 @pytest.mark.parametrize("rows", [30, 100])

@@ -119,7 +119,7 @@ def audit_calibration(
         rows = (groups.codes == j) & (weight > 0)
         part = errors[rows], values.reshape(-1)[rows], weight[rows]
         bias, slope = _intervals(*part, 1 - confidence, rng)
-        found.append(CalibrationFinding(key, int(rows.sum()), *bias, *slope))
+        found.append(CalibrationFinding(key, int(rows.sum()), *bias.tolist(), *slope.tolist()))
     return tuple(found)
 
 
@@ -129,9 +129,10 @@ def _intervals(
     weight: FloatArray,
     error: float,
     rng: np.random.Generator,
-) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Bias and slope, each with its limits."""
-    n = len(values)
+) -> tuple[FloatArray, FloatArray]:
+    """Bias and slope, each with its limits: (3,) and (3,)."""
+    n, scale = len(values), max(np.ptp(values), np.abs(errors).max()) or 1.0
+    errors, values = errors / scale, values / scale  # squares of either can be too large or small
     estimates, se = (part[:, 0] for part in _statistics(errors[None], values[None], weight[None]))
     if n < _FEWEST_ROWS:
         drawn = np.full((2, 1), np.inf)
@@ -155,11 +156,10 @@ def _intervals(
         low, high = estimates[i] - se[i] * ends[::-1] if known else (-np.inf, np.inf)
         student = students[i][0] * special.stdtrit(students[i][1], 1 - error / 2)
         low, high = min(low, estimates[i] - student), max(high, estimates[i] + student)
-        limits.append((float(estimates[i]), float(low), float(high)))
+        limits.append(np.array([estimates[i], low, high]))
     if not np.ptp(values) > 0:
-        limits[1] = (np.nan, -np.inf, np.inf)
-    bias, (slope, low, high) = limits
-    return bias, (1 + slope, 1 + low, 1 + high)
+        limits[1] = np.array([np.nan, -np.inf, np.inf])
+    return scale * limits[0], 1 + limits[1]
 
 
 def _statistics(
@@ -209,7 +209,7 @@ def _slope_error(errors: FloatArray, values: FloatArray, weight: FloatArray) -> 
         [scaled, weight[:, None] * scaled - scaled @ (heavy.T @ heavy) / [total, square]]
     )
     right = np.hstack([heavy, design])
-    squares, diagonal = factors**2, (left * right).sum(axis=1)
+    squares, diagonal = (factors / np.abs(factors).max()) ** 2, (left * right).sum(axis=1)
     both = ((left.T * squares) @ left) * ((right.T * squares) @ right)
     trace = squares @ (1 - diagonal)
     return float(se), float(trace**2 / (squares**2 @ (1 - 2 * diagonal) + both.sum()))
