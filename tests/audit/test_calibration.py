@@ -74,6 +74,41 @@ def test_one_row_that_decides_the_slope_tells_nothing_about_it():
     assert np.isfinite([found.bias_low, found.bias_high]).all()
 
 
+@pytest.mark.parametrize("start", [0.0, 1e9])
+def test_errors_without_spread_tell_nothing(start):
+    """Rounding is no spread."""
+    y = np.random.default_rng(0).normal(size=90) + start
+    found = audit_calibration(y, y - 0.1, sensitive_features=np.zeros(90))[0]
+    for ends in ((found.bias_low, found.bias_high), (found.slope_low, found.slope_high)):
+        assert ends == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("value", [1.0, 7.0])
+def test_of_two_outcomes_both_have_to_occur_often(value):
+    g, s = np.linspace(0.1, 0.4, 300), np.repeat(["a", "b", "c"], 100)
+    y = np.zeros(300)
+    y[:20], y[100:119] = value, value
+    enough, few, none = audit_calibration(y, g, sensitive_features=s)
+    assert np.isfinite([enough.bias_low, enough.slope_high]).all()
+    for found in (few, none):
+        assert (found.bias_low, found.bias_high) == (-np.inf, np.inf)
+        assert (found.slope_low, found.slope_high) == (-np.inf, np.inf)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rate", "rows"), [(0.02, 30), (0.1, 300), (0.5, 60), (0.97, 700)])
+def test_intervals_of_rates_cover_or_are_not_told(rate, rows):
+    """Of 300 samples at most 5 % miss; before, half of those of 30 rows with a rate of 2 % did."""
+    rng, inside = np.random.default_rng(4), np.zeros(2)
+    for i in range(300):
+        rare = min(rate, 1 - rate) * np.exp(0.4 * rng.normal(size=rows))
+        g = np.clip(rare if rate <= 0.5 else 1 - rare, 0.001, 0.999)
+        y = (rng.random(rows) < g).astype(float)
+        found = audit_calibration(y, g, sensitive_features=np.zeros(rows), random_state=i)[0]
+        inside += found.bias_low <= 0 <= found.bias_high, found.slope_low <= 1 <= found.slope_high
+    assert (inside / 300 >= 0.94 - 2.24 * np.sqrt(0.94 * 0.06 / 300)).all()
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("unit", [1e-150, 1e150])
 def test_intervals_do_not_depend_on_the_unit(unit):

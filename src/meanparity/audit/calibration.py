@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 from scipy import special
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 
 from meanparity._typing import FloatArray
 from meanparity.audit.checks import check_probability
+from meanparity.audit.comparisons import is_two_valued
 from meanparity.metrics import prediction_errors
 from meanparity.metrics.gaps import check_predictions
 
 _FEWEST_ROWS = 30  # fewer lognormal errors rarely show the large ones that their mean depends on
+_FEWEST_EVENTS = 20  # of two outcomes, as often as the rarer one has to occur in a group
 _RESAMPLED_ROWS = 2000  # with more, the statistics are normal
 _DRAWS = 1999
 _BATCH = 2**20
@@ -37,7 +39,8 @@ class CalibrationFinding:
     slope, slope_low, slope_high : float
         Slope of the linear regression of outcomes on predictions in the group, and its interval;
         NaN if all predictions of the group are equal. Intervals are infinite where there are too
-        few rows to tell (fewer than thirty, or none that differ).
+        few rows to tell: fewer than thirty, or errors that do not differ, or, of outcomes with two
+        values, fewer than twenty of either.
 
     See Also
     --------
@@ -113,14 +116,26 @@ def audit_calibration(
     confidence = check_probability(confidence, "confidence")
     errors = -prediction_errors(y_true, y_pred, "signed")  # checks both
     values, groups, weight = check_predictions(y_true, y_pred, sensitive_features, sample_weight)
+    outcomes = check_array(y_true, ensure_2d=False, dtype=np.float64).reshape(-1)
+    two_valued = is_two_valued(outcomes)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     found = []
     for j, key in enumerate(groups.keys):
         rows = (groups.codes == j) & (weight > 0)
         part = errors[rows], values.reshape(-1)[rows], weight[rows]
-        bias, slope = _intervals(*part, 1 - confidence, rng)
+        enough = _are_enough(outcomes[rows], part[0], two_valued)
+        bias, slope = _intervals(*part, 1 - confidence, rng, enough=enough)
         found.append(CalibrationFinding(key, int(rows.sum()), *bias.tolist(), *slope.tolist()))
     return tuple(found)
+
+
+def _are_enough(outcomes: FloatArray, errors: FloatArray, two_valued: bool) -> bool:
+    """Whether the rows of a group can tell how its errors vary."""
+    rounding = 8 * np.finfo(float).eps * max(np.abs(outcomes).max(), np.abs(errors).max())
+    if len(errors) < _FEWEST_ROWS or np.ptp(errors) <= rounding:
+        return False
+    events = np.sum(outcomes == outcomes[0])
+    return not two_valued or min(events, len(outcomes) - events) >= _FEWEST_EVENTS
 
 
 def _intervals(
@@ -129,12 +144,14 @@ def _intervals(
     weight: FloatArray,
     error: float,
     rng: np.random.Generator,
+    *,
+    enough: bool,
 ) -> tuple[FloatArray, FloatArray]:
     """Bias and slope, each with its limits: (3,) and (3,)."""
     n, scale = len(values), max(np.ptp(values), np.abs(errors).max()) or 1.0
     errors, values = errors / scale, values / scale  # squares of either can be too large or small
     estimates, se = (part[:, 0] for part in _statistics(errors[None], values[None], weight[None]))
-    if n < _FEWEST_ROWS:
+    if not enough:
         drawn = np.full((2, 1), np.inf)
     elif n > _RESAMPLED_ROWS:
         drawn = rng.standard_normal((2, _DRAWS))
